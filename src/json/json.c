@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* json.c - trees of JSON; the only file that knows cJSON
  *
- * cJSON is lenient: it takes bad UTF-8, control characters, numbers such as 01 or 1e999, duplicate keys, and calls
- * itself for every level. A scan before and a walk after it make up for that.
+ * Reading a text has three steps, since cJSON alone takes more than JSON allows:
+ *
+ *    muster_json_scan         (scan.c) the bytes: UTF-8, control characters, numbers such as 01 or 1e999, depth
+ *    cJSON_ParseWithLength    the tree
+ *    check_keys               (below) each key once in its object
+ *
+ * The first step also bounds cJSON's recursion, which has one call for each level of nesting, and the number of values.
+ *
+ * Memory: a tree is one arena. cJSON takes its allocation functions (hooks) for the whole process, so that the hooks
+ * here look at a variable of the thread: during muster_json_parse and muster_json_merge they allocate from the tree's
+ * arena, at all other times they are malloc and free. Nothing of a tree is freed alone. The root has no key, and its
+ * member `string`, where cJSON keeps a key, keeps the pointer to the arena.
  */
 #include "json/json.h"
 
@@ -31,8 +41,8 @@ static const struct muster_json *json_of(const cJSON *item)
 	return (const struct muster_json *)item;
 }
 
-/* A tree lives in an arena of its own: cJSON's allocations go to the arena of the tree that this thread is making, and
- * are never freed one by one. A root has no key, so its key slot keeps the arena. */
+/* The arena of the tree that this thread is making; NULL: none. `asked` is set by our hook, and shows whether the hooks
+ * of cJSON are still ours. */
 static _Thread_local struct muster_arena *arena_at_hand;
 static _Thread_local bool asked;
 
@@ -48,9 +58,10 @@ static void arena_free(void *memory)
 		free(memory);
 }
 
-/* From here to arena_end() this thread's allocations by cJSON are the arena's. cJSON's hooks belong to the whole
- * process: ours stay, so that other threads can be in the middle of a parse. They are set again only when
- * other hooks are set, such as those of a stand-in library, which has a copy of this file. */
+/* From here to arena_end() cJSON allocates from the arena in this thread. The hooks are process-wide and are not reset
+ * at the end, because another thread may be in the middle of a parse. A stand-in library of the simulator has a copy of
+ * this file, and may have set its own hooks. A trial allocation of one byte shows whether the hooks are ours: if
+ * arena_malloc was not called, they are set again. */
 static void arena_begin(struct muster_arena *arena)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -71,6 +82,8 @@ static void arena_end(void)
 	arena_at_hand = NULL;
 }
 
+/* -1 with the path of the object and the key that occurs twice. Up to 16 keys are compared pairwise; more are sorted,
+ * so that an object of a million keys does not take a million times a million comparisons. */
 static int check_duplicates(const cJSON *object, const struct muster_json_path *at, struct muster_error *err)
 {
 	size_t count = 0;
@@ -104,7 +117,8 @@ static int check_duplicates(const cJSON *object, const struct muster_json_path *
 		*path ? ": " : "", twice);
 }
 
-/* Every key once in its object. */
+/* Check every object of the tree for duplicate keys. cJSON keeps both members of a duplicate, and RFC 8259 does
+ * not say which one counts: two programs may read different values. */
 static int check_keys(const cJSON *item, const struct muster_json_path *at, struct muster_error *err)
 {
 	struct muster_json_path here = { .up = at };
@@ -118,6 +132,9 @@ static int check_keys(const cJSON *item, const struct muster_json_path *at, stru
 	return 0;
 }
 
+/* cJSON may stop before the end of the text. `end` is then the byte at which it failed, or the first byte behind the
+ * value; blanks there are allowed and all else is an error. The message shows at most 20 bytes of the text from there.
+ */
 int muster_json_parse(const char *text, size_t length, struct muster_json **ret, struct muster_error *err)
 {
 	if (muster_json_scan(text, length, err) < 0)
@@ -233,8 +250,14 @@ bool muster_json_boolean(const struct muster_json *json)
 	return cJSON_IsTrue(node(json));
 }
 
-/* What a patch replaces or removes is only detached: its memory is the arena's until the whole tree is freed. Values of
- * the patch are copied, so patch and target may be freed in any order. */
+/* RFC 7386, section 2. What the patch says of a member, and what becomes of it:
+ *
+ *    null             the member is removed
+ *    an object        it is merged into the member, which becomes an object if it was none
+ *    another value    the member is replaced by a copy
+ *
+ * What is replaced or removed is only detached: its memory is the arena's until the whole tree is freed. Values of the
+ * patch are copied, so patch and target may be freed in any order. */
 static cJSON *merge(cJSON *target, const cJSON *patch)
 {
 	if (!cJSON_IsObject(patch))
@@ -257,6 +280,8 @@ static cJSON *merge(cJSON *target, const cJSON *patch)
 	return target;
 }
 
+/* The root's `string` holds the arena and not a key. It is taken out while cJSON works on the tree, and put into the
+ * root of the result, which is a new node when target or patch is no object. */
 struct muster_json *muster_json_merge(struct muster_json *target, const struct muster_json *patch)
 {
 	struct muster_arena *arena = (struct muster_arena *)((cJSON *)target)->string;
@@ -270,6 +295,7 @@ struct muster_json *muster_json_merge(struct muster_json *target, const struct m
 
 /* ---- where a value stands in its text, as a message shows it ---- */
 
+/* A key that can follow a dot in a path: letters, digits and "_", not beginning with a digit. */
 static bool is_plain_key(const char *key)
 {
 	if (!isalpha((unsigned char)*key) && *key != '_')
@@ -279,6 +305,8 @@ static bool is_plain_key(const char *key)
 	return *key == '\0';
 }
 
+/* The chain leads from the value up to the root, and the text goes down from the root: the recursion prints the upper
+ * steps first. A depth of MUSTER_JSON_DEPTH_MAX bounds it. snprintf cuts a path that is longer than `out`. */
 const char *muster_json_path_text(const struct muster_json_path *at, char out[MUSTER_JSON_PATH_MAX])
 {
 	if (!at) {

@@ -3,11 +3,23 @@
  *
  * A report of 4,096 nodes says 4,096 times that a GPU is an NVIDIA H100 80GB HBM3. The struct of such an object is kept
  * beside its text, and copied when the text comes again: no tree, no search in the table of fields. Of an object that
- * ends in numbers only what stands before them is compared, and the numbers are read from the text.
+ * ends in numbers only what stands before them is compared, and the numbers are read from the text:
  *
- * Each text has one place by its hash. Another text takes the place when it comes twice: one that is the only one of
- * its kind must not drive out what all nodes say. Most often an object comes after the one that it came after the last
- * time, so that one is tried first, without a hash.
+ *    {"metric": "gpu.h2d_gbps", "labels": {"gpu": "0001:00:00.0"}, "value": 26.1}
+ *    \________________________ compared ____________________________________/\_ read
+ *
+ * How an object is read (muster_json_known_read), the cheapest way first:
+ *
+ *    1. the entry that followed the last object's entry the last time: nodes say the same things in the same order
+ *    2. the entry at the place that the text's hash gives
+ *    3. by a tree, and the text may get the place of its hash
+ *
+ * Each text has one place by its hash. Another text takes the place when it comes twice with no other new text for that
+ * place between: a text that is the only one of its kind must not drive out what all nodes say. A comparison of all
+ * bytes decides, never the hash.
+ *
+ * Numbers are read only in the form that writer.h gives them. A text of another form (other blanks, another order of
+ * keys) is simply not known, and is read by a tree.
  */
 #include "json/known.h"
 
@@ -18,7 +30,7 @@
 #include <string.h>
 
 struct known_text {
-	char *item;       /* the struct, and behind it the text; NULL: none yet */
+	char *item;       /* malloc'd: the struct (known->size bytes), and behind it the text; NULL: none yet */
 	size_t length;    /* of the text: whole, or as far as the first number at its end */
 	bool has_numbers; /* its end is passed by muster_json_numbers_fn */
 	uint64_t refused; /* the hash of the last text that did not get the place */
@@ -31,6 +43,8 @@ struct muster_json_known_texts {
 	size_t count, last;                   /* entries; the one of the object before */
 };
 
+/* Read the object that comes next from this entry. False, with the stream as it was, when it is another object; then
+ * `into` may have been overwritten. */
 static bool pass(struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_json_known *known,
 	const struct known_text *text, void *into)
 {
@@ -45,7 +59,8 @@ static bool pass(struct muster_json_reader *r, struct muster_json_stream *s, con
 	return false;
 }
 
-/* The part of a text that an entry keeps. */
+/* The part of a text that an entry keeps: up to the number behind the key `before_numbers`, or all of it when the key
+ * is absent or no number follows. In a string the key's quotes would be escaped, so that no string is taken for it. */
 static struct muster_json_part part_to_keep(struct muster_json_part whole, const char *before_numbers)
 {
 	const char *key = memmem(whole.text, whole.length, before_numbers, strlen(before_numbers));
@@ -54,7 +69,7 @@ static struct muster_json_part part_to_keep(struct muster_json_part whole, const
 	return (struct muster_json_part){ whole.text, number ? length : whole.length };
 }
 
-/* The entry where a text is or belongs. */
+/* The entry where a text is or belongs. Each place gets an entry when it is used first, and keeps it. */
 static struct known_text *find(struct muster_json_known_texts *texts, struct muster_json_part part, uint64_t *ret_hash)
 {
 	struct muster_xxh64 hash;
@@ -67,6 +82,8 @@ static struct known_text *find(struct muster_json_known_texts *texts, struct mus
 	return &texts->entries[*place];
 }
 
+/* Make the entry that of this text. A text whose end known->numbers does not pass whole is not kept, since no later
+ * text of this form could be read by the entry. */
 static void keep(struct muster_json_reader *r, const struct muster_json_known *known, struct known_text *text,
 	struct muster_json_part whole, struct muster_json_part part, const void *item)
 {
@@ -82,6 +99,7 @@ static void keep(struct muster_json_reader *r, const struct muster_json_known *k
 	}
 }
 
+/* known->read must set all of *into: a try that failed may have left another object's struct there. */
 int muster_json_known_read(
 	struct muster_json_reader *r, struct muster_json_stream *s, struct muster_json_known *known, void *into)
 {

@@ -1,12 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* number.c - numbers as text and back
  *
- * A double is a whole number times a power of two. Where that whole number, times the power of ten of the digits that
- * are wanted, fits into 128 bits, the arithmetic is exact and rounds as printf and strtod do: half to even. Those two
- * have the rest.
+ * A report has millions of numbers. A double is a whole number (mantissa) times a power of two. Where that whole
+ * number, times the power of ten of the digits that are wanted, fits into 128 bits, the arithmetic here is exact and
+ * rounds as printf and strtod do: half to even. All other numbers go to printf and strtod.
  *
- * 25.4 is 7149464408450662 x 2^-48. With 15 digits there are 13 places: the product with 10^13, shifted by 48 bits and
- * rounded, is 254000000000000. Divided by 10^13 this is 25.4 again, so "25.4" is enough, without its zeros.
+ *    muster_json_number_text
+ *    whole, below 9e15             the digits of the integer
+ *    from 0.001 to below 1e15      scaled(): 15 digits, or 17 when 15 do not read back as the same number
+ *    all others, and -0            printf, and strtod to see whether 15 digits are enough
+ *
+ * Example: 25.4 is 7149464408450662 x 2^-48. With 15 digits there are 13 behind the point: the product with 10^13,
+ * shifted by 48 bits and rounded, is 254000000000000. Divided by 10^13 this is 25.4 again, so "25.4" is enough, without
+ * its zeros.
+ *
+ *    muster_json_number_at
+ *    up to 19 characters, no exponent    digits / 10^places by quotient()
+ *    all others                          strtod
  */
 #include "json/number.h"
 
@@ -26,7 +36,9 @@ static const uint64_t tens[] = { 1u, 10u, 100u, 1000u, 10000u, 100000u, 1000000u
 	10000000000000000u, 100000000000000000u, 1000000000000000000u, 10000000000000000000u };
 enum { TENS_MAX = sizeof tens / sizeof *tens - 1 };
 
-/* mantissa * 2^exponent * 10^places, rounded; the product is no whole number, but at most 2^64. */
+/* mantissa * 2^exponent * 10^places, rounded half to even. The result is at most 2^64, and the product has a fraction,
+ * so that `shift` is at least 1. 10^places is 5^places * 2^places: only the 5s are multiplied, and the 2s are
+ * subtracted from the shift, which keeps the product of 53 bits and 5^19 (45 bits) below 128 bits. */
 static uint64_t scaled(uint64_t mantissa, int exponent, unsigned int places)
 {
 	const wide product = (wide)mantissa * (tens[places] >> places); /* times 5^places; 2^places is left */
@@ -36,6 +48,7 @@ static uint64_t scaled(uint64_t mantissa, int exponent, unsigned int places)
 	return whole + (rest > half || (rest == half && whole % 2 == 1));
 }
 
+/* The decimal number digits / 10^places, without zeros at its end. Written from its last digit backwards. */
 static size_t digits_text(bool negative, uint64_t digits, unsigned int places, char out[MUSTER_JSON_NUMBER_MAX])
 {
 	char text[MUSTER_JSON_NUMBER_MAX], *at = text + sizeof text;
@@ -95,6 +108,8 @@ static size_t skip_digits(const char *text, size_t at, size_t length)
 	return at;
 }
 
+/* The grammar of RFC 8259: '-', digits without a zero in front, a point with digits, an exponent. Returns the start
+ * when the text is no number. */
 static size_t number_end(const char *text, size_t at, size_t length)
 {
 	size_t start = at;
@@ -122,8 +137,9 @@ static size_t number_end(const char *text, size_t at, size_t length)
 	return at;
 }
 
-/* digits / 10^places: with 64 bits more the quotient has more bits than a double, and the last one says whether there
- * is a rest. */
+/* digits / 10^places, rounded as strtod rounds. Up to 2^53 digits are exact in a double, and so is 10^places up to 19;
+ * then one division rounds once. Larger digits: with 64 bits more the quotient has more bits than a double, and its
+ * last bit says whether there is a rest, so that the one conversion to double rounds correctly. */
 static double quotient(uint64_t digits, size_t places)
 {
 	if (digits < (uint64_t)1 << MANTISSA_BITS)
@@ -132,6 +148,8 @@ static double quotient(uint64_t digits, size_t places)
 	return (double)(large / tens[places] | (large % tens[places] > 0)) * 0x1p-64;
 }
 
+/* i == end means that the number has no exponent. At most TENS_MAX characters, so that `digits` cannot overflow 64
+ * bits. */
 size_t muster_json_number_at(const char *text, size_t at, size_t length, double *ret)
 {
 	const size_t end = number_end(text, at, length), first = at + (end > at && text[at] == '-');

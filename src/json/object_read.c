@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_read.c - structs from JSON objects, by a table of fields
  *
- * r->at is the chain of steps that lead to the value at hand: each function that goes down adds a step on its stack,
- * and takes it off before it returns. So a reader is called with r->at at its value, and a message needs no path as an
- * argument.
+ * The table is one array of struct muster_field for each struct. muster_object_read walks the members of the JSON
+ * object, looks each key up in the table, and reads the value into the struct at the field's offset:
  *
- * What is wrong is said where it is found, once. The function around it, which knows how to skip the value, asks
- * whether to go on (muster_json_reader_go_on): of a member read_field, of an element read_many or
- * muster_json_member_read.
+ *    member of the object                what happens
+ *    a key of the table                  read_field: an array (`many`), labels, or one value
+ *    no key of the table                 an error with the nearest key, unless the type is `open` or the key is r->note
+ *    a key of the table is missing       an error, unless the field is `optional`; then the struct keeps what it had
+ *
+ * r->at is the chain of steps that lead to the value at hand. Each function that goes down to a member or an element
+ * adds a step on its own stack, and takes the step off before it returns. So a reader is called with r->at at its
+ * value, and no function needs the path as an argument.
+ *
+ * An error is put into r->err by the function that finds it, once. The function around it can skip the value, and asks
+ * whether to go on (muster_json_reader_go_on): read_field and muster_json_member_read for a member, read_many and
+ * muster_json_each_read for an element. Readers of reports have no r->go_on, and end at the first error. The readers of
+ * expectation files collect all errors of a file.
+ *
+ * Texts are copied into r->arena. Only a field of the type JSON points into the tree, which must then live as long as
+ * the struct.
  */
 #include "json/object.h"
 
@@ -24,6 +36,8 @@
 
 /* ---- what is wrong, and where ---- */
 
+/* Set r->err to "FILE: $.path: text". The text is formatted before muster_fail is called, since an argument may point
+ * into r->err. */
 static void say(struct muster_json_reader *r, const char *format, va_list args)
 {
 	char path[MUSTER_JSON_PATH_MAX], text[MUSTER_ERROR_TEXT_MAX];
@@ -90,14 +104,16 @@ static int check_length(struct muster_json_reader *r, const struct muster_json *
 		       : muster_json_reader_fail(r, "a string of %zu bytes, at most %zu are allowed", length, most);
 }
 
-/* Append an item to a list, as far as there is room. */
+/* Append an item to a list of texts, with the separator before each item but the first. What does not fit into `size`
+ * bytes is cut: the lists are for messages only. */
 static void join(char *list, size_t size, const char *separator, const char *item)
 {
 	size_t used = strlen(list);
 	snprintf(list + used, size - used, "%s%s", used > 0 ? separator : "", item);
 }
 
-/* "null or a number" */
+/* 0 when the type of the value is among the MUSTER_JSON_BIT()s. Otherwise -1 with "null or a number is needed, found
+ * \"x\"". Unlike muster_json_need this does not check the length of a string. */
 static int need(struct muster_json_reader *r, const struct muster_json *json, unsigned int types)
 {
 	if (types & MUSTER_JSON_BIT(muster_json_type(json)))
@@ -130,7 +146,8 @@ int muster_json_number_read(struct muster_json_reader *r, void *into, const stru
 	return 0;
 }
 
-/* A whole number in [low, high], which lie in [type_low, type_high]. */
+/* A whole number in [low, high] into *ret. type_low and type_high are the limits of the C type: the message names only
+ * those limits that are narrower than the type's. */
 static int read_whole(struct muster_json_reader *r, const struct muster_json *json, double low, double high,
 	double type_low, double type_high, double *ret)
 {
@@ -162,6 +179,7 @@ int muster_json_int_read(struct muster_json_reader *r, const struct muster_json 
 	return 0;
 }
 
+/* An INT field. In the table, low and high both 0 mean any int; high 0 with another low means no upper limit. */
 static int read_int(
 	struct muster_json_reader *r, const struct muster_field *field, int *into, const struct muster_json *json)
 {
@@ -169,7 +187,8 @@ static int read_int(
 	return muster_json_int_read(r, json, low || field->high ? low : INT_MIN, high, into);
 }
 
-/* Into a size_t or a word, which may be an unsigned long or an unsigned long long. */
+/* Into a size_t or a uint64_t, which are of one size here (see the assertion below). memcpy, since the field may be an
+ * unsigned long or an unsigned long long, and neither pointer type may stand for the other. */
 static int read_word(
 	struct muster_json_reader *r, const struct muster_field *field, void *into, const struct muster_json *json)
 {
@@ -182,6 +201,8 @@ static int read_word(
 }
 _Static_assert(sizeof(size_t) == sizeof(uint64_t), "both are read as one");
 
+/* A string of `least` to `most` bytes (most 0: r->text_max), interned in r->arena. With or_null a JSON null gives NULL.
+ */
 static int read_text(struct muster_json_reader *r, const char **into, const struct muster_json *json, size_t least,
 	size_t most, bool or_null)
 {
@@ -284,6 +305,8 @@ int muster_field_read(
 	return muster_json_reader_fail(r, "a field of no known type");
 }
 
+/* What an element of an array has before it is read: the `initial` struct of its type, the base's first. A type without
+ * `initial` leaves the zeros of the arena. */
 static void set_initial(void *to, const struct muster_object_type *type)
 {
 	if (type->base)
@@ -292,6 +315,10 @@ static void set_initial(void *to, const struct muster_object_type *type)
 		memcpy(to, type->initial, type->size);
 }
 
+/* An array, or with `members` an object, into a new array in the arena. The number of elements is known from the tree,
+ * so that the items are allocated at once, zeroed. When reading goes on after an error, the array has its whole length
+ * and the element with the error is half filled. The pointer and the count are written by memcpy because the table
+ * knows only their offsets, not their types. */
 static int read_many(
 	struct muster_json_reader *r, const struct muster_field *field, void *base, const struct muster_json *json)
 {
@@ -330,6 +357,7 @@ static int read_label(struct muster_json_reader *r, void *into, const struct mus
 	return muster_json_value_read(r, &label->value, json);
 }
 
+/* An object of labels: at most MUSTER_LABELS_MAX members, each a string or a number. No label gives NULL and 0. */
 static int read_labels(
 	struct muster_json_reader *r, const struct muster_field *field, void *base, const struct muster_json *json)
 {
@@ -344,6 +372,8 @@ static int read_labels(
 	return muster_json_each_read(r, json, read_label, labels, sizeof *labels);
 }
 
+/* Read the member that belongs to a field, with the member's key as a step of the path. `present` is set even if the
+ * value has an error. */
 static int read_field(
 	struct muster_json_reader *r, const struct muster_field *field, void *base, const struct muster_json *json)
 {
@@ -375,6 +405,8 @@ static const struct muster_field *field_at(const struct muster_object_type *type
 	return !part || field->part & part ? field : NULL;
 }
 
+/* The field with this key, in the base first, and its number by the count of field_at. The first letters are compared
+ * before strcmp: a report has millions of keys. */
 static const struct muster_field *find_field(
 	const struct muster_object_type *type, unsigned int part, const char *key, size_t *ret_index)
 {
@@ -391,6 +423,8 @@ static const struct muster_field *find_field(
 	return NULL;
 }
 
+/* The nearest key is the one with the fewest letters to change, if these are at most a third of the key's length.
+ * `limit` falls with each nearer key, so that of equally near keys the first one in the table is named. */
 int muster_json_unknown_fail(
 	struct muster_json_reader *r, const struct muster_object_type *type, unsigned int part, const char *key)
 {
@@ -412,6 +446,8 @@ int muster_json_unknown_fail(
 	return muster_json_reader_fail_member(r, key, "unknown key, allowed are %s", allowed);
 }
 
+/* Two passes: over the members of the JSON object, and over the table for keys that are missing. `seen` has one bit for
+ * each field in the order of field_at. The parser has refused duplicate keys, so that no field is read twice. */
 static int read_object(struct muster_json_reader *r, const struct muster_json *json,
 	const struct muster_object_type *type, unsigned int part, void *into)
 {

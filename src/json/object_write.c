@@ -1,8 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* object_write.c - JSON objects from structs, by the table of fields that reads them
  *
- * Fields of the type JSON borrow from a tree, and are not written. An optional field is left out where it has what it
- * has in a struct of zeros: reading an object without the member leaves the same there.
+ * The inverse of object_read.c: each field of the table is written under its key, in the table's order, those of the
+ * base first.
+ *
+ *    type of the field     an optional field is left out when it is
+ *    BOOLEAN               false
+ *    INT                   not above `absent` (0 unless the row says so)
+ *    SIZE, WORD            0
+ *    NUMBER                0 or not finite
+ *    TEXT                  NULL
+ *    many, LABELS          of no elements
+ *    with `present`        not present, whatever its value
+ *    NAME, VALUE, OBJECT   never, unless the row has `present`
+ *    JSON                  always: such a field borrows from a tree, and is not written
+ *
+ * For an absent member the reader leaves the field as it was: readers begin with a struct in which the field has a
+ * value that is left out.
  */
 #include "json/object.h"
 
@@ -13,6 +27,7 @@
 static void write_object(
 	struct muster_json_writer *w, const struct muster_object_type *type, unsigned int part, const void *from);
 
+/* A size_t or a uint64_t, as of read_word in object_read.c. */
 static uint64_t word_at(const void *from)
 {
 	uint64_t word;
@@ -27,6 +42,8 @@ static size_t count_at(const struct muster_field *field, const char *base)
 	return count;
 }
 
+/* A text that must be there and is NULL is written as null, which no reader would take back. w->incomplete keeps the
+ * first such key, so that the caller can refuse to publish the file. */
 static void write_text(struct muster_json_writer *w, const struct muster_field *field, const char *text)
 {
 	if (!text && !field->or_null && !w->incomplete)
@@ -34,6 +51,8 @@ static void write_text(struct muster_json_writer *w, const struct muster_field *
 	muster_json_writer_string(w, text);
 }
 
+/* One value, or one element of an array, by the field's own `write` or by its type. LABELS and JSON are handled by the
+ * callers (write_labels, is_absent). */
 static void write_one(struct muster_json_writer *w, const struct muster_field *field, const void *from)
 {
 	int saved;
@@ -60,7 +79,7 @@ static void write_one(struct muster_json_writer *w, const struct muster_field *f
 	}
 }
 
-/* An optional field that says nothing is left out. */
+/* Whether the member is left out; the table in the file's head lists the cases. */
 static bool is_absent(const struct muster_field *field, const char *base)
 {
 	const void *from = base + field->offset;
@@ -84,6 +103,7 @@ static bool is_absent(const struct muster_field *field, const char *base)
 	}
 }
 
+/* Always an array: tables with `members` (an object of named items) are only read, never written. */
 static void write_many(struct muster_json_writer *w, const struct muster_field *field, const char *base)
 {
 	const char *items;

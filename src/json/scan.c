@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* scan.c - the grammar of JSON, byte by byte, as far as cJSON does not see to it */
+/* scan.c - the grammar of JSON, byte by byte, as far as cJSON does not see to it
+ *
+ * cJSON sees to the order of values, commas and colons. This file sees to what cJSON lets through or cannot bear: bytes
+ * that are not UTF-8, control characters and NUL, forms of numbers that JSON does not have, brackets that do not
+ * match, nesting beyond MUSTER_JSON_DEPTH_MAX, and too many values. stream.c uses the same function for strings.
+ *
+ * Letters a to z are passed: they can only be true, false and null, and cJSON refuses every other word.
+ */
 #include "json/scan.h"
 
 #include "json/json.h"
@@ -27,6 +34,8 @@ int muster_json_fail_at(const char *text, size_t at, struct muster_error *err, c
 	return muster_fail(err, MUSTER_EUSAGE, "line %zu, column %zu: %s", line, column, what);
 }
 
+/* A byte of ASCII is one step; muster_utf8_next is asked for others only. \u0000 is refused, since strings end at NUL
+ * everywhere in muster. Whether other escapes are right is left to cJSON. */
 int muster_json_string_end(const char *text, size_t at, size_t length, size_t *ret, struct muster_error *err)
 {
 	size_t start = at++;
@@ -104,8 +113,8 @@ static int scan_number(const char *text, size_t *at, size_t length, struct muste
 
 int muster_json_scan(const char *text, size_t length, struct muster_error *err)
 {
-	char closing[MUSTER_JSON_DEPTH_MAX]; /* of what is open */
-	size_t depth = 0, values = 1;
+	char closing[MUSTER_JSON_DEPTH_MAX]; /* of each open bracket, the one that closes it */
+	size_t depth = 0, values = 1; /* values: an upper limit, since each ',', '{' and '[' begins one at most */
 	for (size_t at = 0; at < length;) {
 		char c = text[at];
 		if ((c == ',' || c == '{' || c == '[') && ++values > MUSTER_JSON_VALUES_MAX)

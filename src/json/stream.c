@@ -1,12 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* stream.c - a text of any length, of which one part at a time is in memory and becomes a tree
  *
- * The buffer holds the part at hand, from `start`, and what was read ahead. `at` is the next byte; what stands before
- * `start` may be overwritten by the next read, so a part's text is there only until then.
+ * A report of 4,096 nodes is read as many small trees, each of which the strict parser of json.c checks. Only the
+ * objects and arrays around them are read here, byte by byte. The pieces and how they are used:
  *
- * A part is found without parsing it: brackets are counted, strings passed. A report of 4,096 nodes is thus read as
- * many small trees, each of which the strict parser of json.c checks. A byte that breaks the grammar inside a part is
- * found there, one between parts here.
+ *    muster_json_stream_object    an object that is too large for a tree: "run", a node
+ *    muster_json_stream_array     an array of any length: nodes, ranks, samples
+ *    muster_json_stream_take      the text of one value, found by its brackets and quotes alone
+ *    muster_json_part_read        such a text becomes a tree, and is read by the table of fields
+ *
+ * A byte that breaks the grammar inside a part is found by the parser, one between parts here.
+ *
+ * The buffer holds the part at hand and what was read ahead:
+ *
+ *    text: [ done | part at hand | read ahead | room ]
+ *          0      start          at           length   room
+ *
+ * Bytes before `start` may be overwritten by the next read (fill), which moves the rest to the front. So the text of a
+ * part is there only until the stream is read again, and an offset that a caller keeps must be handed to fill as `at`,
+ * which corrects it.
  *
  * A member that needs another one (`needs`), as the run of a report needs the version of the schema, is kept as text
  * when it comes first: the members of an object have no order in JSON.
@@ -71,7 +83,8 @@ static int fail_at(struct muster_json_reader *r, const struct muster_json_stream
 
 /* ---- bytes ---- */
 
-/* Get more of the text; what stands before s->start goes, and *at stays at its byte. 0: there is no more. */
+/* Get more of the text: 1 when some came, 0 when there is no more, -1 with r->err. What stands before s->start goes,
+ * and *at stays at its byte. The buffer doubles when less than half of it is free. */
 static int fill(struct muster_json_reader *r, struct muster_json_stream *s, size_t *at)
 {
 	if (!s->more)
@@ -128,7 +141,9 @@ static int fail_peek(struct muster_json_reader *r, const struct muster_json_stre
 
 /* ---- values by their brackets and quotes alone ---- */
 
-/* Move *at from the opening quote behind the closing one. */
+/* Move *at from the opening quote behind the closing one. A quote is the closing one when an even number of backslashes
+ * stands before it. The string may end in a later read: the offset of the opening quote from s->start stays valid,
+ * since fill moves both by the same distance. */
 static int pass_string(struct muster_json_reader *r, struct muster_json_stream *s, size_t *at)
 {
 	size_t open = *at - s->start; /* the start stays in memory */
@@ -153,7 +168,8 @@ static int pass_string(struct muster_json_reader *r, struct muster_json_stream *
 	return 0;
 }
 
-/* What ends a stretch of no interest: inside brackets, and of a number or a word outside of them. */
+/* Bytes at which pass_stretch stops. [0] is for a number or a word outside of brackets, which also ends at a comma or a
+ * blank; [1] is for the inside of brackets, where only brackets and quotes matter. */
 static const bool stops[2][256] = {
 	{ ['"'] = 1,
 		['{'] = 1,
@@ -168,6 +184,7 @@ static const bool stops[2][256] = {
 	{ ['"'] = 1, ['{'] = 1, ['}'] = 1, ['['] = 1, [']'] = 1 },
 };
 
+/* Move *at to the next byte that stops, reading more if need be. 0 at the end of the text, -1 with an error. */
 static int pass_stretch(struct muster_json_reader *r, struct muster_json_stream *s, size_t *at, const bool stop[256])
 {
 	int there;
@@ -178,6 +195,8 @@ static int pass_stretch(struct muster_json_reader *r, struct muster_json_stream 
 	return there;
 }
 
+/* Brackets are only counted: whether each one closes its own kind is the parser's business. A ',' or a '}' in the place
+ * of a value moves nothing, and is an error here. */
 int muster_json_stream_take(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_json_part *ret)
 {
 	int there, byte = peek(r, s);
@@ -210,6 +229,9 @@ int muster_json_stream_take(struct muster_json_reader *r, struct muster_json_str
 	return 0;
 }
 
+/* These three look only at what is in memory and never read more: false may also mean that the text ends too early
+ * there. Then the caller reads the value in the ordinary way, which is always right and only slower (known.c). Since
+ * nothing is read, a caller may copy the struct before, and copy it back to undo. */
 bool muster_json_stream_pass(struct muster_json_stream *s, struct muster_json_part value)
 {
 	size_t at = s->at;
@@ -226,6 +248,7 @@ bool muster_json_stream_pass_text(struct muster_json_stream *s, const char *text
 	return muster_json_stream_pass(s, (struct muster_json_part){ text, strlen(text) });
 }
 
+/* False for a number that ends where the memory ends: more digits may follow in the next read. */
 bool muster_json_stream_pass_number(struct muster_json_stream *s, double *ret)
 {
 	if (s->at >= s->length)
@@ -239,6 +262,8 @@ bool muster_json_stream_pass_number(struct muster_json_stream *s, double *ret)
 
 /* ---- trees ---- */
 
+/* A part as a tree. Line and column in the parser's message count from the start of the part, and the message says so.
+ */
 static int parse_part(struct muster_json_reader *r, struct muster_json_part part, struct muster_json **ret)
 {
 	char path[MUSTER_JSON_PATH_MAX];
@@ -261,6 +286,7 @@ int muster_json_part_read(
 	return rc;
 }
 
+/* The field that a tree is read into, for read_tree, which gets one pointer. */
 struct place {
 	const struct muster_field *field;
 	void *into;
@@ -278,6 +304,8 @@ static int read_tree(struct muster_json_reader *r, void *into, struct muster_jso
 	return rc;
 }
 
+/* With `many`, each element is read into the field itself and none is collected: such a field needs a `read` that puts
+ * the element where it belongs, as muster_trial_read adds a trial to the run. */
 int muster_json_stream_field(
 	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
 {
@@ -292,7 +320,9 @@ static int read_needed(struct muster_json_reader *r, void *into, const struct mu
 	return muster_json_need(r, json, *(const unsigned int *)into);
 }
 
-/* Pass the bracket that opens the object or array which comes next. Anything else is said as of a tree. */
+/* Pass the bracket that opens the object or array which comes next. Where another value stands, that value is read as a
+ * tree, so that the message is the one that muster_object_read gives: "an object is needed, found 7". At the root there
+ * is no path, and the message has line and column instead. */
 static int enter(struct muster_json_reader *r, struct muster_json_stream *s, char bracket)
 {
 	unsigned int type = MUSTER_JSON_BIT(bracket == '{' ? MUSTER_JSON_OBJECT : MUSTER_JSON_ARRAY);
@@ -327,6 +357,7 @@ static bool is_empty(struct muster_json_reader *r, struct muster_json_stream *s,
 	return empty;
 }
 
+/* here.index is the element's place in error messages. element() must read or take exactly one value. */
 int muster_json_stream_array(struct muster_json_reader *r, struct muster_json_stream *s, size_t most,
 	muster_json_element_fn *element, void *into)
 {
@@ -354,7 +385,10 @@ static int copy_key(struct muster_json_reader *r, void *into, const struct muste
 	return 0;
 }
 
-/* The key of the member that comes next, up to KEY_MAX bytes of it; the ':' behind it is passed. */
+/* The key of the member that comes next, up to KEY_MAX bytes of it; the ':' behind it is passed. A key without escapes,
+ * as nearly all are, is copied from the text. One with a backslash, or with bytes that are not allowed in a string,
+ * goes through the parser, which decodes it or says what is wrong. A cut key is longer than any key of a table, so that
+ * it is unknown. */
 static int read_key(struct muster_json_reader *r, struct muster_json_stream *s, char key[KEY_MAX + 1])
 {
 	struct muster_json_part part;
@@ -380,7 +414,8 @@ static int read_key(struct muster_json_reader *r, struct muster_json_stream *s, 
 	return 0;
 }
 
-/* A member whose turn has not come. */
+/* A member that came before the one that it needs: its text, with the line and column of its first byte, for messages.
+ */
 struct kept {
 	char *text; /* NULL: none */
 	size_t length, line, column;
@@ -393,6 +428,8 @@ struct object {
 	struct kept kept[MUSTER_FIELDS_MAX];
 };
 
+/* Whether the member that the field needs was read. A `needs` that is no key of the table does not hold the field back.
+ */
 static bool is_its_turn(const struct object *object, size_t index)
 {
 	const char *needs = object->type->fields[index].needs;
@@ -414,6 +451,7 @@ static int read_member(struct muster_json_reader *r, struct muster_json_stream *
 	return rc;
 }
 
+/* Copy the text of the member, since the buffer has it only until the next read. */
 static int keep_member(struct muster_json_reader *r, struct muster_json_stream *s, const char *key, struct kept *kept)
 {
 	const struct muster_json_path here = { .up = r->at, .key = key };
@@ -452,6 +490,7 @@ static int read_kept(struct muster_json_reader *r, struct object *object)
 	return 0;
 }
 
+/* Keys in any order, each once. Each member is read at once or kept; what is kept is read when the object has ended. */
 static int read_members(struct muster_json_reader *r, struct muster_json_stream *s, struct object *object)
 {
 	const struct muster_object_type *type = object->type;

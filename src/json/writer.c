@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* writer.c - JSON as a stream */
+/* writer.c - JSON as a stream
+ *
+ * Each function writes at once; the writer only remembers how deep it is, and for each open object or array whether it
+ * has a member yet (`first`). Objects down to level indent_depth have a line for each member, deeper ones stay on one
+ * line. With indent_depth 2:
+ *
+ *    {
+ *      "run": {
+ *        "job": { ... },        level 3: on one line
+ *        "nodes": [ ... ]
+ *      }
+ *    }
+ *
+ * With indent_depth 0 all is on one line, as for lines of a protocol. muster_json_writer_line_begin lowers indent_depth
+ * for a while: an array of samples has one sample on each line. The *_unlocked functions of stdio take no lock for each
+ * character: a report has gigabytes, and only one thread writes to its stream.
+ */
 #include "json/writer.h"
 
 #include "json/number.h"
@@ -25,6 +41,7 @@ char *muster_json_writer_text_end(struct muster_json_writer_text *text)
 	return text->text;
 }
 
+/* A line break and two blanks for each open level: one call of fwrite for the usual depth. */
 static void new_line(struct muster_json_writer *w)
 {
 	enum { USUAL = 8 };
@@ -35,7 +52,8 @@ static void new_line(struct muster_json_writer *w)
 		fputs_unlocked("  ", w->out);
 }
 
-/* What stands before a value or a key: a comma, a line break. */
+/* What stands before a value or a key: a comma, and a line break or a blank. Nothing stands between a key and its
+ * value. */
 static void lead(struct muster_json_writer *w)
 {
 	if (w->after_key) {
@@ -53,6 +71,7 @@ static void lead(struct muster_json_writer *w)
 	w->first[w->depth] = false;
 }
 
+/* Open an object or an array. No writer of muster nests as deep as MUSTER_WRITER_DEPTH_MAX. */
 static void begin(struct muster_json_writer *w, char bracket)
 {
 	lead(w);
@@ -62,6 +81,8 @@ static void begin(struct muster_json_writer *w, char bracket)
 	w->first[w->depth] = true;
 }
 
+/* Close it. An empty object stays "{}" on its line. The end of the outermost one is the end of the text, which has a
+ * newline if it has several lines. */
 static void end(struct muster_json_writer *w, char bracket)
 {
 	bool empty = w->first[w->depth], broken = w->depth <= w->indent_depth;

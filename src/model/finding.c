@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* finding.c - names of statuses, and how bad each is */
+/* finding.c - names of statuses, and how bad each is
+ *
+ * The tables here are in an order that has a meaning: muster_certainties from the surest to the least sure,
+ * muster_action_codes from the weakest to the strongest. Their places are used as numbers.
+ */
 #include "muster/finding.h"
 
 #include <string.h>
@@ -40,6 +44,14 @@ const char *muster_status_name(enum muster_status status)
 
 const char *const muster_strictness_names[MUSTER_STRICTNESS_COUNT] = { "no", "yes", "all" };
 
+/* What fails a run, by how strictly it is evaluated:
+ *
+ *    finding                   MUSTER_LENIENT   MUSTER_STRICT   MUSTER_STRICT_ALL
+ *    fail                      yes              yes             yes
+ *    inconclusive              no               yes             yes
+ *    warn                      no               yes             yes
+ *    warn, inferred value      no               no              yes
+ */
 bool muster_finding_fails(const struct muster_finding *finding, enum muster_strictness strict)
 {
 	if (finding->status == MUSTER_FAIL || strict == MUSTER_LENIENT)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* gpu.c - which GPU of its node a bus id is, and how people read it
  *
- * Reports of an older muster list no order of the GPUs: they have only the index that NVML gave the GPU of each rank.
+ * Two sources, in this order: the node's list of the bus ids of all its GPUs in the order of nvidia-smi (a metric with
+ * MUSTER_GPU_ORDER), in which the place is the index; or the index that NVML gave the GPU of each rank
+ * (MUSTER_GPU_INDEX). Reports of an older muster have only the second one.
  */
 #include "model/gpu.h"
 

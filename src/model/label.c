@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* label.c - what each label of the catalogue is */
+/* label.c - what each label of the catalogue is
+ *
+ * A row for each label: its type, its role (what it tells of a sample), whether it is a name that anonymous reports
+ * replace (`identifies`), and `variant` (values are comparable only where the label is equal). A label without a role
+ * is a key: it is a part of what was measured.
+ */
 #include "muster/metric.h"
 
 #include <string.h>

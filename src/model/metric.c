@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* metric.c - units, and what follows from the row of a metric */
+/* metric.c - units, and what follows from the row of a metric
+ *
+ * The table of units: text for people, ending of metric names, unit of Prometheus with its factor. The functions below
+ * decide by the row of a metric, never by its name.
+ */
 #include "muster/metric.h"
 
 #define BYTE_OF_BIT 0.125
+/* Shares: of single runs, of repeated ones, and of metrics with `varies`; their source is in metric.h. */
 #define NOISE 0.08
 #define NOISE_OF_REPEATED 0.05
 #define NOISE_OF_VARYING 0.25

@@ -1,5 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* node_json.c - a node and its ranks: what each measured, and how its probes ended */
+/* node_json.c - a node and its ranks: what each measured, and how its probes ended
+ *
+ * The form of a node in a report, and what reads each part:
+ *
+ *    { "name": "gpu-1", "simulated": false,
+ *      "samples": [ ... ],                      read_node_samples
+ *      "ranks": [                               read_ranks, read_rank
+ *        { "rank": 0, "local_rank": 0, "gpu": "0001:00:00.0",
+ *          "probes": [ { "probe": "gpu_copy", "status": "ok", "elapsed_ms": 812.4 } ],
+ *          "samples": [ ... ] } ] }
+ *
+ * The arrays grow with the job, so that each of them is read element by element from the stream (`.parts`). Outcomes
+ * repeat from rank to rank with another elapsed_ms, and are read through json/known.h.
+ *
+ * A node is added to the run before its members are read, under the name "?", and a rank with a number above all
+ * others. The functions that read samples need the node and the rank while they read.
+ */
 #include "model/run_json.h"
 
 #include "model/limits.h"
@@ -7,7 +23,8 @@
 
 #include <stddef.h>
 
-/* In a file it is the rank itself. */
+/* In a file "partner" is the number of the other rank. In struct muster_outcome it is that number plus 1, since 0 means
+ * "none" there. */
 static int read_partner(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	int *partner = into;
@@ -45,6 +62,7 @@ int muster_outcome_read(struct muster_json_reader *r, void *into, const struct m
 	return 0;
 }
 
+/* An outcome differs from a known one in its time alone: the number and the closing brace are read from the text. */
 static bool pass_elapsed(struct muster_json_reader *r, void *outcome, struct muster_json_stream *s)
 {
 	(void)r;
@@ -52,6 +70,7 @@ static bool pass_elapsed(struct muster_json_reader *r, void *outcome, struct mus
 	       muster_json_stream_pass_text(s, "}");
 }
 
+/* json/known.h needs a function that sets the whole struct, since `into` may hold another outcome. */
 static int read_new(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	*(struct muster_outcome *)into = (struct muster_outcome){ .ring = 0 };
@@ -95,12 +114,13 @@ static void write_outcomes(struct muster_json_writer *w, const void *from)
 
 /* ---- ranks ---- */
 
-/* A number from 0 to the last rank of the job. */
+/* A number from 0 to the last rank of the job. The job was read before: `nodes` need it (.needs in run_json.c). */
 static int read_number(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	return muster_json_int_read(r, json, 0, ((struct muster_run_reader *)r)->run->job.ranks - 1, into);
 }
 
+/* A rank may bring samples of its node and of its job along: they go to the lists of these. */
 static int read_rank_samples(
 	struct muster_json_reader *r, struct muster_json_stream *s, const struct muster_field *field, void *base)
 {
@@ -124,6 +144,8 @@ static const struct muster_field rank_fields[] = {
 };
 static const struct muster_object_type rank_type = MUSTER_OBJECT_TYPE(muster_rank, rank_fields);
 
+/* Each rank of the job once (`seen` has a bit for each), and in ascending order within its node. The rank is added
+ * behind all others, with a number that no rank has, and gets its own number from the file. */
 static int read_rank(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	unsigned char *seen = ((struct muster_run_reader *)r)->seen;
@@ -170,6 +192,7 @@ static const struct muster_field node_fields[] = {
 };
 static const struct muster_object_type node_type = MUSTER_OBJECT_TYPE(muster_node, node_fields);
 
+/* reader->node is what the ranks and samples that follow belong to. */
 static int read_node(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	struct muster_run_reader *reader = (struct muster_run_reader *)r;
@@ -184,6 +207,7 @@ int muster_nodes_parts(
 	return muster_json_stream_array(r, s, field->most, read_node, base);
 }
 
+/* By hand, since the ranks are no array field of the table: their reader needs the node and not a pointer to ranks. */
 void muster_node_write(struct muster_json_writer *w, const void *from)
 {
 	const struct muster_node *node = from;

@@ -1,5 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* record.c - what one rank measured, as lines that grow */
+/* record.c - what one rank measured, as lines that grow
+ *
+ * Life of the lines: the supervisor of a rank adds them as its worker writes them (muster_record_add), the record goes
+ * to rank 0 as bytes, and rank 0 reads it line by line into struct muster_record_parts (muster_record_read) and merges
+ * the parts into the run (muster_record_merge). A spool holds the same lines, and its reader calls muster_record_line
+ * for each.
+ *
+ * Which samples of a record count, by an example (numbers are places in the record, from 0):
+ *
+ *    sample 0, sample 1        not yet: their command is under way
+ *    outcome of "gpu_copy"     0 and 1 count (parts->decided = 2)
+ *    sample 2, 3, 4            of a first full ring
+ *    {"kept":2,"job":true}     2, 3 and 4 no longer count, except those of the scope job
+ *    sample 5                  not yet
+ *    outcome of "nccl_..."     5 counts, under the number 5 although fewer samples are left
+ *
+ * Since dropped samples leave gaps, parts->numbers keeps for each sample its place in the record.
+ *
+ * A line that cannot be read is left out, and the run goes on: what the rank measured before and after it is still of
+ * use. The probe that the line belongs to cannot be named by the line. The outcome that follows it is that probe's, and
+ * becomes an error when the record is merged (spoil).
+ */
 #include "model/record.h"
 
 #include "json/writer.h"
@@ -20,6 +41,7 @@ void muster_record_done(struct muster_record *record)
 	*record = (struct muster_record){ 0 };
 }
 
+/* The line may have any bytes but a newline; nothing is parsed here. */
 void muster_record_add(struct muster_record *record, const char *line, size_t length)
 {
 	MUSTER_ARRAY_RESERVE(record->bytes, record->length, record->room, length + 1);
@@ -42,7 +64,8 @@ void muster_record_fit(struct muster_record *record)
 
 /* ---- lines ---- */
 
-/* What a line says about a rank. */
+/* What a line {"about_rank": ...} says. The supervisor writes the line for its first worker, and again at the end,
+ * since a later worker may have reported more about the rank. */
 struct about_rank {
 	int rank, local_rank;
 	const char *node, *gpu, *gpu_uuid;
@@ -99,6 +122,8 @@ char *muster_record_kept_line(size_t samples, size_t until, bool job)
 
 /* ---- reading ---- */
 
+/* `lenient`, since the sender is a worker and not a file: a text that is too long costs its own value and not the line.
+ */
 struct muster_record_reader {
 	struct muster_sample_reader samples; /* first: functions that read a value are handed its reader */
 };
@@ -132,6 +157,7 @@ void muster_record_parts_done(struct muster_record_parts *parts)
 	*parts = (struct muster_record_parts){ 0 };
 }
 
+/* A sample is only added; whether it counts is decided by a later line. */
 static int take_sample(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_record_parts *parts = into;
@@ -142,13 +168,14 @@ static int take_sample(struct muster_json_reader *r, void *into, const struct mu
 		return -1;
 	if (sample.value_count > 0 && !sample.metric->windows)
 		return muster_json_reader_fail(r, "%s has several values and no windows", sample.metric->name);
-	/* a kept line counts samples as they came, those that were dropped since included */
+	/* its place in the record: a kept line counts dropped samples too */
 	MUSTER_ARRAY_GROW(parts->numbers, parts->samples.count, parts->number_room);
 	parts->numbers[parts->samples.count] = parts->came++;
 	muster_samples_add(&parts->samples, sample);
 	return 0;
 }
 
+/* The last outcome of a probe replaces an earlier one. All samples so far count from here on. */
 static int take_outcome(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_record_parts *parts = into;
@@ -191,6 +218,8 @@ static int take_rank(struct muster_json_reader *r, void *into, const struct must
 	return 0;
 }
 
+/* Drop the samples with numbers from `kept` to before `until`, except with "job" those of the scope job. "until" and
+ * "job" of the line were read before (muster_record_line). */
 static int take_kept(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_record_parts *parts = into;
@@ -223,6 +252,8 @@ static const struct {
 	{ "kept", take_kept },
 };
 
+/* The members "until" and "job" belong to a kept line, but each function that takes a line gets one member only: they
+ * are put into parts first. */
 int muster_record_line(struct muster_record_reader *reader, struct muster_record_parts *parts,
 	const struct muster_json *line, struct muster_error *err)
 {
@@ -254,6 +285,7 @@ static int read_text(struct muster_record_reader *reader, const char *text, size
 	return rc <= 0 ? rc : muster_fail(err, MUSTER_EPROTOCOL, "the line is not one of a record");
 }
 
+/* The last line may lack its newline. parts->malformed keeps the first error, for the message of spoil(). */
 void muster_record_read(
 	struct muster_record_reader *reader, const char *bytes, size_t length, struct muster_record_parts *parts)
 {
@@ -270,6 +302,8 @@ void muster_record_read(
 
 /* ---- merging ---- */
 
+/* The probe of the first malformed line has lost a sample or an outcome, and it is not known which: an outcome "ok"
+ * would hide that. */
 static void spoil(struct muster_run *run, struct muster_record_parts *parts)
 {
 	for (size_t i = 0; parts->spoiled && i < parts->rank.outcomes.count; i++) {
@@ -283,6 +317,9 @@ static void spoil(struct muster_run *run, struct muster_record_parts *parts)
 	}
 }
 
+/* The array of parts->samples becomes that of the rank: samples of the rank and of its GPU move to the front of it, and
+ * those of the node and of the job are copied to their lists. The write position never passes the read position,
+ * because `sample` is copied before it is added. */
 struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_index, struct muster_record_parts *parts)
 {
 	struct muster_node *node = &run->nodes[node_index];
@@ -308,6 +345,7 @@ struct muster_rank *muster_record_merge(struct muster_run *run, size_t node_inde
 	return rank;
 }
 
+/* What comes from a rank that is missing from the run is dropped. */
 void muster_record_merge_again(struct muster_run *run, size_t node_index, struct muster_record_parts *parts)
 {
 	struct muster_node *node = &run->nodes[node_index];

@@ -82,6 +82,7 @@ struct muster_node *muster_run_add_node(struct muster_run *run, const char *name
 	return node;
 }
 
+/* Insert the rank so that ranks stay in ascending order: records come in any order. */
 struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank)
 {
 	MUSTER_ARRAY_GROW(node->ranks, node->rank_count, node->rank_room);
@@ -97,6 +98,7 @@ void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome
 	MUSTER_ARRAY_PUSH(outcomes->items, outcomes->count, outcomes->room, outcome);
 }
 
+/* Nodes without ranks first (-1), then by lowest rank; nodes without ranks by their names. */
 static int by_lowest_rank(const void *a, const void *b)
 {
 	const struct muster_node *x = a, *y = b;
@@ -105,6 +107,7 @@ static int by_lowest_rank(const void *a, const void *b)
 	return order ? order : strcmp(x->name, y->name);
 }
 
+/* A node "?" without ranks stands for nothing, and is dropped. */
 void muster_run_sort(struct muster_run *run)
 {
 	size_t kept = 0;
@@ -128,6 +131,8 @@ size_t muster_run_known_nodes(const struct muster_run *run)
 	return count;
 }
 
+/* The next list: samples of the job, then of each node its own and those of its ranks. at->samples is NULL before the
+ * first one. `node` and `rank` are the places that come next. */
 bool muster_run_next(const struct muster_run *run, struct muster_run_walk *at)
 {
 	size_t node = at->node ? (size_t)(at->node - run->nodes) + 1 : 0;

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* run_json.c - a run: its job, its nodes, and its localisation all-reduces */
+/* run_json.c - a run: its job, its nodes, and its localisation all-reduces
+ *
+ * The form of a run in a report, and the tables that read and write each part:
+ *
+ *    "run": { "job":    { "ranks": 8, "profile": "quick", "simulated": false, ..., "samples": [ ... ] },   job_fields
+ *             "nodes":  [ ... ],                                                                           node_json.c
+ *             "trials": [ {"probe": "nccl_...", "kind": "pair", "nodes": ["gpu-1", "gpu-2"], ...} ] }      trial_fields
+ *
+ * The small functions at the beginning read and write values whose form in JSON differs from the C type: names of
+ * profiles and measures, strictness, times.
+ */
 #include "model/run_json.h"
 
 #include "model/limits.h"
@@ -38,6 +48,8 @@ static int read_measure(struct muster_json_reader *r, void *into, const struct m
 	return measure < 0 ? -1 : 0;
 }
 
+/* ["storage", "paths"] becomes an int with the bits of these measures. each_read gets an item size of 0, so that each
+ * element sets its bit in the same int. */
 int muster_measures_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	if (muster_json_need(r, json, MUSTER_JSON_BIT(MUSTER_JSON_ARRAY)) < 0)
@@ -54,6 +66,7 @@ void muster_measures_write(struct muster_json_writer *w, const void *from)
 	muster_json_writer_array_end(w);
 }
 
+/* false, true or "all" becomes an enum muster_strictness. After an error *into is set too, and is not used. */
 int muster_strictness_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const char *const all[] = { "all" };
@@ -126,6 +139,8 @@ static const struct muster_field trial_fields[] = {
 };
 const struct muster_object_type muster_trial_type = MUSTER_OBJECT_TYPE(muster_trial, trial_fields);
 
+/* A trial is added to the run and not to *into: the field has no array of its own while it is read
+ * (muster_json_stream_field). How many nodes each kind of trial may have is the table `span`. */
 int muster_trial_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct {
@@ -149,7 +164,8 @@ int muster_trial_read(struct muster_json_reader *r, void *into, const struct mus
 	return 0;
 }
 
-/* Findings are told by the name of their node: no two may have one. "?" stands for nodes without a name. */
+/* Findings name their node, so that no two nodes may have one name. "?" stands for ranks whose node never became known,
+ * and may occur several times. The names are sorted, and equal ones are then neighbours. */
 static int check_names(struct muster_json_reader *r, const struct muster_run *run)
 {
 	const char **names = muster_calloc(run->node_count + 1, sizeof(*names));
@@ -165,7 +181,9 @@ static int check_names(struct muster_json_reader *r, const struct muster_run *ru
 	return twice ? muster_json_reader_fail_member(r, "nodes", "two nodes have the name \"%.100s\"", twice) : 0;
 }
 
-/* A simulated pass must not be taken for a real one, and no rank may be forgotten. */
+/* What holds for the run as a whole. A simulated pass must not be taken for a real one: a simulated node makes the job
+ * simulated. No rank may be missing from the file without a word: a rank without results stands there with "missing".
+ */
 static int check_run(struct muster_json_reader *r, const struct muster_run *run, const unsigned char *seen)
 {
 	for (size_t i = 0; i < run->node_count; i++)
@@ -191,6 +209,8 @@ static const struct muster_field run_fields[] = {
 };
 static const struct muster_object_type run_type = MUSTER_OBJECT_TYPE(muster_run, run_fields);
 
+/* "run" as a stream: the job first, since ranks are checked against its number of ranks. reader->seen is allocated when
+ * the job was read (read_job). */
 int muster_run_read(struct muster_run_reader *reader, struct muster_json_stream *s)
 {
 	struct muster_json_reader *r = &reader->samples.json;
@@ -199,6 +219,8 @@ int muster_run_read(struct muster_run_reader *reader, struct muster_json_stream 
 		       : check_run(r, reader->run, reader->seen);
 }
 
+/* The kept texts of samples live as long as this call: they are found by addresses, which stay the same while the run
+ * does. */
 void muster_run_write(struct muster_json_writer *w, const struct muster_run *run)
 {
 	w->sample_texts = muster_sample_texts_new();

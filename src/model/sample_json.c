@@ -1,5 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sample_json.c - samples from their JSON */
+/* sample_json.c - samples from their JSON
+ *
+ * The JSON form of a sample, with all members that it may have; only "metric" and "value" are always there:
+ *
+ *    {"metric": "gpu.h2d_gbps", "labels": {"gpu": "0001:00:00.0"}, "value": 26.1, "values": [25.9, 26.1]}
+ *    {"metric": "gpu.power_watts", "labels": {...}, "value": null, "reason": "...", "unread": "permission"}
+ *
+ *    values    the numbers of several measurements, which the value was chosen from (windows.h)
+ *    tries     what the number was before it was measured once more, and then
+ *    reason    why the value is null
+ *    unread    the error code, where the source could not be read; without it the machine has no such value
+ *
+ * Reading: object_read.c reads the members into struct parts, then the metric is looked up in the catalogue, and its
+ * row says which type the value and which labels the sample must have. The order matters: labels and value cannot be
+ * checked without the metric.
+ *
+ * A list of samples in a report is read through known.c, which skips all this for a text that was read before, and only
+ * reads its numbers (pass_numbers). Labels are stored once for each distinct set (keep_labels), and the writer
+ * compares sets by their address (text_of).
+ */
 #include "model/sample_json.h"
 
 #include "json/number.h"
@@ -14,13 +33,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Equal label sets are stored once: eight GPUs of a node make hundreds of samples, and the next node has the same. */
+/* A set of labels that is stored once. Eight GPUs of a node make hundreds of samples with few different sets, and the
+ * next node has the same. */
 struct label_set {
 	const struct muster_label *labels;
 	size_t count;
 	uint64_t hash;
 };
 
+/* Equal sets have equal hashes: strings are interned in one arena, so that equal texts have one address. Keys are not
+ * hashed; muster_labels_equal compares them. */
 static uint64_t hash_of(const struct muster_label *labels, size_t count)
 {
 	uint64_t hash = count;
@@ -36,6 +58,8 @@ static uint64_t hash_of(const struct muster_label *labels, size_t count)
 	return hash;
 }
 
+/* The slot that has these labels, or the free slot where they belong. Open addressing with linear steps; room is a
+ * power of two, and at most half of it is used, so that a free slot is always found. */
 static struct label_set *find_set(
 	struct label_set *sets, size_t room, uint64_t hash, const struct muster_label *labels, size_t count)
 {
@@ -60,6 +84,7 @@ static void grow_sets(struct muster_sample_reader *reader)
 	reader->set_room = room;
 }
 
+/* The stored copy of these labels: equal sets get one address in all samples of the reader. */
 static const struct muster_label *keep_labels(
 	struct muster_sample_reader *reader, const struct muster_label *labels, size_t count)
 {
@@ -95,7 +120,8 @@ static int read_label(struct muster_json_reader *r, void *into, const struct mus
 	return muster_json_need(r, json, types) < 0 ? -1 : muster_json_value_read(r, into, json);
 }
 
-/* The labels that the catalogue lists for the metric: each of them, and no other. json: NULL when there are none. */
+/* Exactly the labels that the catalogue lists for the metric, in the catalogue's order whatever the order in the text.
+ * json: NULL when the sample has no member "labels". */
 static int read_labels(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	struct muster_sample *sample = into;
@@ -129,6 +155,7 @@ static const enum muster_json_type json_types[] = {
 };
 _Static_assert(sizeof json_types / sizeof *json_types == MUSTER_TYPE_COUNT, "every type has its JSON type");
 
+/* The members of a sample as they stand in the text, before the metric is known. */
 struct parts {
 	const struct muster_json *metric, *labels, *value, *reason, *unread;
 	double *values; /* of all repeats */
@@ -153,6 +180,7 @@ static const struct muster_field muster_json_part_fields[] = {
 };
 static const struct muster_object_type parts_type = MUSTER_OBJECT_TYPE(parts, muster_json_part_fields);
 
+/* values and tries of a sample are one array: first the values, behind them the two tries (sample.h). */
 static void keep_values(struct muster_arena *arena, const struct parts *parts, struct muster_sample *sample)
 {
 	size_t count = parts->value_count;
@@ -168,7 +196,9 @@ static void keep_values(struct muster_arena *arena, const struct parts *parts, s
 	sample->tried = parts->tries != NULL;
 }
 
-/* The value, or why there is none. */
+/* The value against the metric's type, or why there is none. The checks in their order: type of the value; "reason" and
+ * "unread" only with null; null only with "reason" (a lenient reader invents one); "values" and "tries" only with a
+ * number; with a lenient reader a text that is too long becomes null with a reason. */
 static int read_value(struct muster_sample_reader *reader, const struct parts *parts, struct muster_sample *sample)
 {
 	struct muster_json_reader *r = &reader->json;
@@ -230,7 +260,8 @@ enum muster_sample_holder muster_scope_holder(enum muster_scope scope)
 	return widest[scope];
 }
 
-/* A metric that only older reports have: such a sample is left out. */
+/* A metric that only reports of an older muster have. Such a sample is skipped, so that these reports can still be read
+ * and compared. */
 static bool is_retired(const struct muster_json *json)
 {
 	static const char *const names[] = { "gpu.slowdown", "gpu.h2d_spread", "gpu.d2h_spread", "gpu.gemm_spread" };
@@ -252,7 +283,8 @@ static int read_unless_retired(struct muster_json_reader *r, void *into, const s
 	return is_retired(json) ? 0 : muster_sample_read(r, sample, json);
 }
 
-/* Numbers behind a key, as far as the list is there. */
+/* Numbers behind a key, in the form that the writer gives them. True with none when the key is absent; false when the
+ * list is not of this form or too long. */
 static bool pass_list(struct muster_json_stream *s, const char *key, size_t most, double *into, size_t *ret_count)
 {
 	*ret_count = 0;
@@ -265,6 +297,8 @@ static bool pass_list(struct muster_json_stream *s, const char *key, size_t most
 	return *ret_count > 1 && muster_json_stream_pass_text(s, "]");
 }
 
+/* The numbers at the end of a sample: `26.1, "values": [...], "tries": [...]}`. The struct in `into` is a copy of the
+ * known sample, whose own arrays belong to that sample: they are replaced in any case. */
 static bool pass_numbers(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	struct muster_sample *sample = into;
@@ -283,6 +317,8 @@ static bool pass_numbers(struct muster_json_reader *r, void *into, struct muster
 	return true;
 }
 
+/* One element of an array of samples, into the list that its scope names. A list of a node may not have a metric of a
+ * rank: it would not be known which rank. */
 static int read_listed(struct muster_json_reader *r, void *into, struct muster_json_stream *s)
 {
 	const struct muster_sample_lists *lists = into;
@@ -299,6 +335,9 @@ static int read_listed(struct muster_json_reader *r, void *into, struct muster_j
 	return 0;
 }
 
+/* The samples of the holder itself are collected in reader->list, which is used again for each list, and then copied
+ * into an array of the right size: a run has millions of samples, and arrays that double would leave much of their room
+ * unused. */
 int muster_samples_read(struct muster_json_reader *r, struct muster_json_stream *s, struct muster_sample_lists lists)
 {
 	struct muster_sample_reader *reader = (struct muster_sample_reader *)r;
@@ -343,6 +382,8 @@ static void write_metric(struct muster_json_writer *w, const void *from)
 }
 
 /* A sample with the counts of its arrays. */
+/* A sample with the counts of its arrays, as the table of fields needs them: object_write.c looks for a size_t beside
+ * each array. */
 struct written {
 	struct muster_sample sample;
 	size_t label_count, value_count, try_count;
@@ -363,6 +404,7 @@ static const struct muster_field written_fields[] = {
 };
 static const struct muster_object_type written_type = MUSTER_OBJECT_TYPE(written, written_fields);
 
+/* JSON has no NaN and no infinity: such a value is written as null with a reason, without the values that led to it. */
 static void write_sample(struct muster_json_writer *w, const struct muster_sample *sample)
 {
 	struct written written = {
@@ -379,8 +421,10 @@ static void write_sample(struct muster_json_writer *w, const struct muster_sampl
 	muster_object_write(w, &written_type, &written);
 }
 
-/* The text of a sample was written before when another one has the same addresses: only a number may differ. Each has
- * one place by its addresses, which the last one of these has; its text is kept when it comes twice. */
+/* Samples of one metric and the same labels are written again and again. Everything but the number is equal when
+ * metric, labels and reason (or text) have the same addresses, since each of them is stored once. A sample has one
+ * place in the table, by a hash of these addresses. The place is taken by the last sample that was written there; when
+ * the same sample comes next, its text is made and kept, and from then on only copied. */
 struct kept_text {
 	struct muster_sample sample;
 	char *text; /* NULL: not yet. Of a number: as far as the number */
@@ -403,7 +447,7 @@ void muster_sample_texts_free(struct muster_sample_texts *texts)
 	free(texts);
 }
 
-/* What its text says behind the labels, by address. */
+/* The address of what the text says behind the labels; NULL for a number, which is written anew each time. */
 static const void *said_by(const struct muster_sample *sample)
 {
 	switch (sample->value.type) {
@@ -414,7 +458,8 @@ static const void *said_by(const struct muster_sample *sample)
 	}
 }
 
-/* NULL: its text is not kept. */
+/* The kept text of such a sample; NULL when there is none, and the sample is written in the ordinary way. The text of a
+ * number is made with the number 0 and cut before "0}". */
 static const struct kept_text *text_of(struct muster_sample_texts *texts, const struct muster_sample *sample)
 {
 	const bool number = sample->value.type == MUSTER_NUMBER;
@@ -441,6 +486,7 @@ static const struct kept_text *text_of(struct muster_sample_texts *texts, const 
 	return kept;
 }
 
+/* Only samples without values and tries have kept texts: their number is the last member. */
 void muster_sample_write(struct muster_json_writer *w, const struct muster_sample *sample)
 {
 	const bool number = sample->value.type == MUSTER_NUMBER;

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* share.c - how much of its limit a measured speed reaches */
+/* share.c - how much of its limit a measured speed reaches
+ *
+ * A limit is a sample too, such as "gpu.pcie_limit_gbps" with 63 GB/s and the label link="PCIe 5.0 x16". The metric of
+ * a speed names the metrics of its limits (muster_metric.limits), and muster_limit_among finds the sample that fits:
+ *
+ *    speed     gpu.h2d_gbps {gpu=0001:00:00.0} = 27
+ *    limit     gpu.pcie_limit_gbps {gpu=0001:00:00.0, link=PCIe 5.0 x16} = 63
+ *    text      "43 % of PCIe 5.0 x16 (63 GB/s)"
+ *
+ * struct muster_share collects the shares of one or more values, each with its own limit: the lowest and the highest
+ * share, and the lowest limit. Values with different limits are shown as "40 to 43 % of the limit of each".
+ */
 #include "model/share.h"
 
 #include "muster/arena.h"
@@ -7,6 +18,8 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Labels that only one of the two has do not matter. Both mostly have their labels in the same order, so that the place
+ * is tried before a search. */
 bool muster_limit_fits(const struct muster_sample *limit, const struct muster_sample *sample)
 {
 	for (size_t i = 0; i < limit->label_count; i++) {
@@ -32,6 +45,7 @@ const struct muster_sample *muster_limit_named(
 	return NULL;
 }
 
+/* The first metric of the list that has a fitting sample counts, not the lowest limit. */
 const struct muster_sample *muster_limit_among(const struct muster_samples *samples, const struct muster_sample *sample)
 {
 	const struct muster_sample *limit = NULL;
@@ -66,13 +80,14 @@ void muster_share_add(struct muster_share *share, double number, const struct mu
 		share->of = "the limit of each";
 }
 
-/* Per cent, with one decimal place below 10. */
+/* Per cent, with one decimal place below 10. The bound is 9.95 %, since from there on "%.1f" would print "10.0". */
 static const char *per_cent(double part, char out[32])
 {
 	snprintf(out, 32, part < 0.0995 ? "%.1f" : "%.0f", part * 100);
 	return out;
 }
 
+/* The lowest and the highest share are compared as texts: 42.6 and 43.4 are both "43 %". */
 const char *muster_share_text(
 	const struct muster_share *share, const char *unit, bool with_limit, char out[MUSTER_SHARE_TEXT_MAX])
 {

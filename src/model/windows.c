@@ -1,5 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* windows.c - one sample of all that were taken of one thing */
+/* windows.c - one sample of all that were taken of one thing
+ *
+ * One pass of muster_samples_fold over a list: each sample takes in the later ones with the same metric and labels.
+ * What the value of the sample becomes:
+ *
+ *    metric                                          value of several measurements
+ *    with windows (speeds, steadiness)               the best one
+ *    whose values scatter (muster_metric_scatters)   the median
+ *    other numbers that are better high              the lowest
+ *    all other numbers                               the highest: of wrong values, the worst visit counts
+ *    texts, booleans and facts, all equal            that value
+ *    texts, booleans and facts that differ           each stays a sample of its own
+ *
+ * A null is replaced by any value. So a visit in which a value could not be read does no harm when another visit could.
+ *
+ * muster_samples_fold_again is for the one repeated measurement at the end of the run: the rules for numbers, of two
+ * values.
+ */
 #include "model/windows.h"
 
 #include "muster/run_data.h"
@@ -13,7 +30,8 @@ static bool same_thing(const struct muster_sample *a, const struct muster_sample
 	       muster_labels_equal(a->labels, a->label_count, b->labels, b->label_count, NULL);
 }
 
-/* What becomes the value of a sample; best: of a metric with windows. */
+/* What becomes the value of a sample. best: the best value, which the caller knows of all visits; it is used for
+ * metrics with windows. Other metrics choose among the values. */
 static double judged_of(const struct muster_metric *metric, const double *values, size_t count, double best)
 {
 	double sorted[MUSTER_VALUES_MAX];
@@ -26,7 +44,8 @@ static double judged_of(const struct muster_metric *metric, const double *values
 	return metric->better == MUSTER_BETTER_MORE ? sorted[0] : sorted[count - 1];
 }
 
-/* Append the values of a sample. */
+/* Append the values of a sample: all of its visits, or its one number; none of a null or a text. Returns the new count.
+ * Values beyond MUSTER_VALUES_MAX are dropped. */
 static size_t take(const struct muster_sample *sample, double values[MUSTER_VALUES_MAX], size_t count)
 {
 	bool many = sample->value_count > 0;
@@ -39,7 +58,9 @@ static size_t take(const struct muster_sample *sample, double values[MUSTER_VALU
 	return count + more;
 }
 
-/* tries: NULL, or what the number was before it was measured once more, and then. */
+/* Give the sample an array of its own for its values: of more than MUSTER_VALUES_KEPT as many at even distances, in
+ * their order. tries: NULL, or what the number was before it was measured once more, and then; they stand behind the
+ * values. */
 static void keep(struct muster_sample *sample, const double *values, size_t count, const double tries[2],
 	struct muster_arena *arena)
 {
@@ -54,9 +75,9 @@ static void keep(struct muster_sample *sample, const double *values, size_t coun
 	sample->tried = tries != NULL;
 }
 
-/* Fold the samples after `first` with the same metric and labels into it; they are marked by a metric of NULL. The
- * order of samples stays, so that a report of the same run is the same. A list has some hundred samples, and only those
- * of metrics with windows look through the rest of it. */
+/* Fold the samples after `first` with the same metric and labels into it. Folded ones are marked by a metric of NULL,
+ * and muster_samples_fold takes them out. The order of samples stays, so that a report of the same run is the same. A
+ * list has some hundred samples, and only those of metrics that are folded look through the rest of it. */
 static void fold_into(struct muster_samples *samples, size_t first, struct muster_arena *arena)
 {
 	struct muster_sample *sample = &samples->items[first];
@@ -89,6 +110,8 @@ static void fold_into(struct muster_samples *samples, size_t first, struct muste
 	sample->value = muster_number(judged_of(metric, values, count, bests[0]));
 }
 
+/* When one of the two measurements has no number, the first one stays. A sample that the list does not have is added.
+ */
 void muster_samples_fold_again(
 	struct muster_samples *samples, const struct muster_sample *again, struct muster_arena *arena)
 {

@@ -1,13 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.c - files without a name, and direct access where the file system takes that
  *
- * How a file is made: O_TMPFILE; where the file system has none, a random name that is unlinked before the first byte;
- * then fallocate, or ftruncate where that is missing; then O_DIRECT by F_SETFL and one block as a trial. Overlay file
- * systems of containers, tmpfs and some network file systems refuse O_DIRECT or the trial: the file is buffered then,
- * with the reason.
+ * How a new file is made, in this order:
  *
- * Errors have the code of who can mend them: no rights, a full or read-only file system, no such folder; all others are
- * the disk's (MUSTER_EIO).
+ *    1. the folder is checked and opened (folder.c), and all that follows is relative to its descriptor
+ *    2. the free space: at most half of it is taken
+ *    3. O_TMPFILE; where the file system has none, a random name that is unlinked before the first byte
+ *    4. fallocate; where that is missing, ftruncate
+ *    5. O_DIRECT by F_SETFL, and one block as a trial
+ *
+ * Overlay file systems of containers, tmpfs and some network file systems refuse O_DIRECT or the trial. The file is
+ * buffered then, with the reason in why_buffered, which becomes a part of what the probe reports.
+ *
+ * Errors have the code of who can mend them:
+ *
+ *    EACCES, EPERM             MUSTER_ENOPERMISSION
+ *    ENOSPC, EDQUOT, EROFS     MUSTER_ENOTSUPPORTED
+ *    ENOENT                    MUSTER_EUSAGE
+ *    all others                MUSTER_EIO: the disk or the file system is faulty
  */
 #include "storage/file.h"
 #include "storage/folder.h"
@@ -25,8 +35,9 @@
 
 enum { BLOCK = 4096, BLOCK_MAX = 1 << 20, NAMES_TRIED = 8, FLAGS = O_CLOEXEC | O_NOCTTY };
 
-/* Without O_TMPFILE. Signals wait, so that none ends the process while the file has a name: what is left to do that is
- * SIGKILL between two system calls. */
+/* A file for file systems without O_TMPFILE. All signals are blocked meanwhile, so that none ends the process while the
+ * file has a name: only SIGKILL between the two system calls could leave the name behind. O_EXCL and O_NOFOLLOW: a file
+ * or a link of another user is never opened. */
 static int open_named(int folder)
 {
 	sigset_t all, before;
@@ -46,6 +57,8 @@ static int open_named(int folder)
 	return fd;
 }
 
+/* A file without a name in the folder. The errnos in the condition mean that O_TMPFILE is not known here; every other
+ * one is final. */
 static int open_new(int folder)
 {
 	int fd = openat(folder, ".", O_RDWR | O_TMPFILE | FLAGS, 0600);
@@ -65,8 +78,9 @@ static int refuse(const char *path, const char *call, int error, struct muster_e
 		"%s: %s%s", path, call, strerror(error));
 }
 
-/* The block that direct access needs, as the kernel says; 0 when it says that there is no direct access, BLOCK when it
- * does not say. */
+/* The block in bytes that direct access needs: the multiple for offsets and memory addresses that the kernel tells by
+ * statx (since Linux 6.1), at least BLOCK. 0 when the kernel says that there is no direct access, BLOCK when it does
+ * not say. */
 static size_t block_of(int fd)
 {
 	size_t block = BLOCK;
@@ -84,7 +98,8 @@ static size_t block_of(int fd)
 	return block;
 }
 
-/* Some file systems take O_DIRECT and refuse the first access. 0, or an errno. */
+/* Write or read the first block. Some file systems take O_DIRECT and refuse the first access. A new file has no content
+ * yet, so that zeros do no harm. 0, or an errno. */
 static int try_direct(const struct muster_storage_file *file, bool write)
 {
 	void *block = aligned_alloc(file->block, file->block);
@@ -97,8 +112,9 @@ static int try_direct(const struct muster_storage_file *file, bool write)
 	return error;
 }
 
-/* Direct access where that works, with the reason where it does not. O_DIRECT is set on the open file: with it, open(2)
- * may make the file and fail. */
+/* Set file->direct and file->block, with the reason in why_buffered where direct access does not work. EINVAL and
+ * EOPNOTSUPP mean that the file system has no direct access; any other error is an error of the file. O_DIRECT is set
+ * on the open file: open(2) with O_DIRECT may create the file and fail then. */
 static int choose_way(struct muster_storage_file *file, bool write, const char *path, struct muster_error *err)
 {
 	const char *call = "O_DIRECT: ";
@@ -124,6 +140,7 @@ static int choose_way(struct muster_storage_file *file, bool write, const char *
 	return 0;
 }
 
+/* Some file systems report no size at all (f_blocks is 0): they are not limited here. */
 static int check_space(int folder, const char *path, uint64_t bytes, struct muster_error *err)
 {
 	struct statvfs space;
@@ -138,7 +155,8 @@ static int check_space(int folder, const char *path, uint64_t bytes, struct must
 	return 0;
 }
 
-/* The space, so that the disk cannot become full while muster writes. */
+/* Reserve the space, so that the disk cannot become full while muster writes. Where fallocate is missing or was
+ * interrupted, the file gets its size without a reservation. */
 static int reserve(const struct muster_storage_file *file, const char *path, struct muster_error *err)
 {
 	int error = fallocate(file->fd, 0, 0, (off_t)file->bytes) < 0 ? errno : 0;
@@ -147,6 +165,8 @@ static int reserve(const struct muster_storage_file *file, const char *path, str
 	return error ? refuse(path, "space for the file: ", error, err) : 0;
 }
 
+/* file->block comes first, since the size is rounded up to whole blocks of it. -1 may leave file->fd open: the caller
+ * closes it. */
 static int make(
 	int folder, const char *path, uint64_t bytes, struct muster_storage_file *file, struct muster_error *err)
 {

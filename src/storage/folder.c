@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* folder.c - may muster write into a folder, and is there room for its files?
  *
- * As root, each part of the path is opened from the one before it, so that no other user can put a link into the way
- * between the check and the use.
+ * As root, each part of the path is opened from the one before it, without following links (openat with O_NOFOLLOW), so
+ * that no other user can put a link into the path between the check and the use. The descriptor that results is what
+ * files are made in: the path is not looked up again. Other users may follow links, since they can only write where
+ * they have the right to.
+ *
+ * O_PATH: a folder that may be entered need not be readable.
  */
 #include "storage/folder.h"
 
@@ -33,7 +37,8 @@ static int refuse_open(const char *folder, const char *part, int at, struct must
 		"%s: %s", folder, strerror(error));
 }
 
-/* Part by part, without links. */
+/* The path must be shorter than PATH_MAX, which muster_storage_folder_open checks. O_NOFOLLOW with O_PATH opens a link
+ * itself, and O_DIRECTORY then fails with ENOTDIR: refuse_open finds out which of the two it was. */
 static int open_strictly(const char *folder, struct muster_error *err)
 {
 	char path[PATH_MAX], *rest, *part;
@@ -58,6 +63,7 @@ static int open_as_is(const char *folder, struct muster_error *err)
 	return at < 0 ? refuse_open(folder, folder, AT_FDCWD, err) : at;
 }
 
+/* Whether this user may write into the opened folder. AT_EACCESS: by the effective user, as open(2) would decide. */
 static int look_at(int at, const char *folder, struct muster_error *err)
 {
 	struct stat status;

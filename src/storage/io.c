@@ -1,13 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* io.c - requests to files: what a request is, and when it is done
  *
- * The kernel may do a part of a request and end it: the rest is asked for again, until it says why it does no more.
+ * A request lives in a slot from muster_io_start to the muster_io_wait that answers for it:
  *
- * A request lives in a slot from muster_io_start to the muster_io_wait that answers for it; its index is what the back
- * end knows it by, its tag what the caller does. A request that failed has ended too: only those that never come back,
- * after MUSTER_ETIME, keep their slot, and the kernel may still write to their memory.
+ *    muster_io_start --> back end --> muster_io_wait --> all was done, or an error: the slot is free,
+ *                            ^               |           and the caller gets the tag
+ *                            +-- the rest <--+           a part was done
  *
- * A read is asked for in whole blocks, of which the file's end may lack the last bytes: `wanted` counts what must come.
+ * The index of the slot is what the back end knows the request by. The tag is what the caller knows it by.
+ *
+ * The kernel may do a part of a request and end it (a "short" read or write). The rest is asked for again, until the
+ * kernel has done all or gives an error.
+ *
+ * A request that failed has ended too. Only requests that never come back, after MUSTER_ETIME, keep their slot, and the
+ * kernel may still write to their memory: the caller must not free that memory.
+ *
+ * Direct reads are asked for in whole blocks, of which the file's end may lack the last bytes: `wanted` counts the
+ * bytes that must come, `left.bytes` those that are asked for.
  */
 #include "storage/io_backend.h"
 #include "util/text.h"
@@ -33,6 +42,7 @@ struct muster_io {
 	struct slot slots[];
 };
 
+/* A muster_io with the back end's state. The table of slots is a part of the struct. */
 static struct muster_io *make(
 	const struct muster_io_backend *backend, unsigned depth, const char *method, struct muster_error *err)
 {
@@ -62,6 +72,8 @@ struct muster_io *muster_io_new_threads(unsigned depth, const char *why, struct 
 	return make(&muster_io_threads, depth, method, err);
 }
 
+/* io_uring when the kernel lets us, else threads; the error of io_uring is then a part of the method's name, and not an
+ * error of the caller. */
 struct muster_io *muster_io_new(unsigned depth, struct muster_error *err)
 {
 #ifdef MUSTER_HAVE_LIBURING
@@ -73,6 +85,7 @@ struct muster_io *muster_io_new(unsigned depth, struct muster_error *err)
 #endif
 }
 
+/* Requests that still run get one second in all. Their results are dropped, and short ones are not continued. */
 void muster_io_free(struct muster_io *io)
 {
 	if (!io)
@@ -97,6 +110,8 @@ unsigned muster_io_running(const struct muster_io *io)
 	return io->running;
 }
 
+/* The checks before the request are for errors of the caller: alignment, a read behind the end of the file, too many
+ * requests. Of a buffered file the block is 1, so that every alignment is right. */
 int muster_io_start(struct muster_io *io, enum muster_io_way way, const struct muster_storage_file *file, void *data,
 	size_t bytes, uint64_t offset, size_t tag, struct muster_error *err)
 {
@@ -126,6 +141,8 @@ int muster_io_start(struct muster_io *io, enum muster_io_way way, const struct m
 	return 0;
 }
 
+/* -1 with "write of 1 MiB at 12 MiB: why". The offset is where the request began: left.offset moves on as parts are
+ * done. */
 static int explain(const struct slot *slot, enum muster_code code, const char *why, struct muster_error *err)
 {
 	char size[32], place[32];
@@ -151,7 +168,8 @@ static enum muster_code code_of(int error)
 	}
 }
 
-/* What the kernel did of a request: 1 when that was all, 0 when the rest was asked for, -1 with err. */
+/* What the kernel did of a request: 1 when that was all, 0 when the rest was asked for, -1 with err. -EINTR and -EAGAIN
+ * count as 0 bytes done. A part that is no multiple of the block cannot be continued with direct access. */
 static int advance(struct muster_io *io, unsigned index, long result, struct muster_error *err)
 {
 	struct slot *slot = &io->slots[index];
@@ -174,6 +192,8 @@ static int advance(struct muster_io *io, unsigned index, long result, struct mus
 	return io->backend->submit(io->state, left, index, err);
 }
 
+/* The time that is left shrinks with each part that was done, so that timeout_ms holds for the whole call. ret_tag is
+ * set for a failed request too. */
 int muster_io_wait(struct muster_io *io, int timeout_ms, size_t *ret_tag, struct muster_error *err)
 {
 	double until = muster_now_ms() + timeout_ms;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* io_threads.c - requests by threads that wait for the kernel, where it offers no io_uring
  *
- * A thread that hangs in a file system cannot be ended: it is left behind with all that it may touch.
+ * For containers and kernels without io_uring. Up to 32 threads take jobs from one queue and put results into another;
+ * with a larger depth the other requests wait in the queue:
  *
- * Up to 32 threads take jobs from one queue in their order and put results into another one; a depth beyond 32 waits in
- * the queue. The mutex is never held during a request. When requests never end, the state and the stuck threads stay
- * until the process ends.
+ *    submit --> wait queue --> thread: pread or pwrite --> done queue --> wait_done
+ *
+ * The mutex protects both queues, and is never held during a request. A thread that hangs in a file system cannot be
+ * ended: release leaves it behind, with the state and all that the thread may touch, until the process ends.
  */
 #include "storage/io_backend.h"
 #include "util/clock.h"
@@ -53,6 +55,8 @@ static struct job take(struct queue *queue)
 	return job;
 }
 
+/* A thread ends when it is to stop and no job waits. The errno of a request becomes a negative result, as in io_uring.
+ */
 static void *work(void *arg)
 {
 	struct state *state = arg;
@@ -77,6 +81,9 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* running: requests that have not ended. With none, all threads end and are joined. With some, their threads may hang:
+ * jobs that no thread has taken are dropped, the threads are detached, and the state is leaked on purpose, since they
+ * will touch it. */
 static void release(void *arg, unsigned running)
 {
 	struct state *state = arg;
@@ -100,6 +107,8 @@ static void release(void *arg, unsigned running)
 	free(state);
 }
 
+/* The condition variable for results uses CLOCK_MONOTONIC, so that setting the time of day does not change a timeout.
+ * Threads start with all signals blocked: signals are for the threads that expect them. */
 static void *make(unsigned depth, struct muster_error *err)
 {
 	struct state *state = calloc(1, sizeof *state);

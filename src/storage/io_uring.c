@@ -3,7 +3,7 @@
  *
  * Few functions of liburing, all of them in 2.1: what a simulation replaces.
  *
- * One submission for each request: batches would save system calls, of which requests of 1 MiB and more make few.
+ * One submission for each request: batches would save system calls, but requests of 1 MiB and more need few of them.
  * Containers whose seccomp profile forbids io_uring, and hosts with kernel.io_uring_disabled, fail in make, and threads
  * take over (io.c). Leaving a ring with requests under way is safe: the kernel keeps their pages until they end.
  */
@@ -39,6 +39,7 @@ static void release(void *state, unsigned running)
 	free(state);
 }
 
+/* The kernel may be short of memory or of room for completions (EAGAIN, EBUSY): it is asked again for one second. */
 static int submit(void *state, const struct muster_io_request *request, unsigned index, struct muster_error *err)
 {
 	struct io_uring_sqe *entry = io_uring_get_sqe(state);
@@ -59,6 +60,9 @@ static int submit(void *state, const struct muster_io_request *request, unsigned
 	}
 }
 
+/* io_uring_wait_cqe_timeout may return before its time when a signal comes. It is called again with the time that is
+ * left, which is rounded up to a millisecond, and at least once with 0: a completion that is there is then still taken.
+ */
 static int wait_done(void *state, int timeout_ms, unsigned *ret_index, long *ret_result, struct muster_error *err)
 {
 	double until = muster_now_ms() + timeout_ms;

@@ -33,6 +33,8 @@ void muster_storage_fill(void *data, size_t bytes, uint64_t offset, uint64_t see
 		words[i] = muster_pattern_word(&pattern, place + i);
 }
 
+/* In steps of STRIDE words: the differences of a stride are first collected by OR without a branch, which compilers
+ * turn into vector instructions; only a stride with a difference is counted word by word. */
 uint64_t muster_storage_wrong(const void *data, size_t bytes, uint64_t offset, uint64_t seed)
 {
 	const struct muster_pattern pattern = muster_storage_pattern(seed);

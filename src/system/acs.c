@@ -1,8 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* acs.c - PCIe switches that send traffic between two devices up to the root complex
  *
- * PCI Express Base Specification: extended capabilities begin at 0x100, each with its id in bits 0 to 15 and the offset
- * of the next one in bits 20 to 31; Access Control Services have id 0x000d, and their control register at offset 6.
+ * PCI Express Base Specification: extended capabilities begin at 0x100 of a function's configuration space. Each has
+ * its id in bits 0 to 15 of its first word and the offset of the next one in bits 20 to 31. Access Control Services
+ * (ACS) have id 0x000d, and their control register is at offset 6.
+ *
+ *    offset 0    31 ... 20 next | 19 ... 16 version | 15 ... 0 id
+ *    offset 4    31 ... 16 control register         | 15 ... 0 capabilities
+ *
+ * sysfs shows the bridges above a device as the folders above its own:
+ *
+ *    /sys/devices/pci0000:00/0000:00:01.0/0000:01:00.0/0000:02:04.0/0000:05:00.0
+ *                            root port    switch, up   switch, down device
+ *                            not checked  checked      checked
  */
 #include "system/acs.h"
 
@@ -35,6 +45,9 @@ static uint32_t word_at(const unsigned char *config, size_t offset)
 	       (uint32_t)config[offset + 3] << 24;
 }
 
+/* Whether the bridge's ACS validates sources or redirects requests: then traffic between two devices below a switch
+ * goes up to the root complex. The loop is bounded, since the offsets may form a circle in a broken device. A
+ * configuration space of 256 bytes has no extended capabilities, and so no ACS. */
 static bool redirects(const unsigned char *config, size_t length)
 {
 	size_t offset = EXTENDED;
@@ -51,6 +64,8 @@ static bool redirects(const unsigned char *config, size_t length)
 
 _Static_assert(ACS_CONTROL == 4 + 2, "the control register is the upper half of the second word");
 
+/* Add the bridge if its ACS redirects. Several devices may have a bridge in common: a bridge that is in the list is not
+ * read again. */
 static int check_bridge(
 	const char *directory, const char *bus_id, struct muster_acs_bridges *bridges, struct muster_error *err)
 {
@@ -77,6 +92,8 @@ static int check_bridge(
 	return 0;
 }
 
+/* The path is cut at each slash in turn, from the root port down. The device itself is the part behind the last slash,
+ * and is not looked at. */
 int muster_acs_add(const char *device, struct muster_acs_bridges *bridges, struct muster_error *err)
 {
 	char path[PATH_MAX], bus_id[32];

@@ -1,11 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* disks.c - block devices and their disks in sysfs
  *
- * Local is what is lost with the virtual machine. Clouds show their network disks as NVMe too: those do not count.
+ * What sysfs has of a block device:
  *
- * sysfs: /sys/block/md0/slaves/ has links to the devices that md0 consists of, partitions are folders below their disk
- * (/sys/block/nvme0n1/nvme0n1p1, with a file `partition`), /sys/dev/block/259:3 is a link to the device of that number.
- * walk() goes down from a device through slaves to whole disks, at most eight levels.
+ *    /sys/block/md0/slaves/                  links to the devices that md0 consists of
+ *    /sys/block/nvme0n1/nvme0n1p1/partition  a partition is a folder below that of its disk
+ *    /sys/dev/block/259:3                    a link to the device of that number
+ *
+ * walk() goes down from a device through slaves to whole disks, at most eight levels. On the way it notes what the
+ * device is:
+ *
+ *    partition                        its disk
+ *    no slaves                        a whole disk
+ *    md/level                         an array of md: level, members, how many are missing
+ *    dm/uuid "CRYPT-..."              encrypted
+ *    dm/uuid "LVM-...", two slaves    a volume of LVM on two or more devices: striped or linear
+ *
+ * Local is what is lost with the virtual machine. Clouds show their network disks as NVMe too: those do not count.
  */
 #include "system/disks.h"
 #include "system/sysfs.h"
@@ -46,6 +57,7 @@ static int names_in(const char *folder, const char *part, struct muster_names *r
 }
 
 /* The folder of a device: a partition's is below that of its disk. */
+/* /sys/block has whole disks only. For a partition, the disk is the one whose name the partition's name begins with. */
 static int find_folder(const char *root, const char *device, char *ret, size_t size, struct muster_error *err)
 {
 	struct muster_names disks = { 0 };
@@ -108,6 +120,8 @@ bool muster_disk_is_nvme(const char *name)
 	return sscanf(name, "nvme%*[0-9]n%*[0-9]%n", &used) == 0 && used > 0 && !name[used];
 }
 
+/* A disk is not local when its model is that of a cloud's network disk, or its transport is another one than PCIe (NVMe
+ * over fabrics). */
 int muster_disk_is_local(const char *root, const char *disk, bool *ret, struct muster_error *err)
 {
 	char model[256], transport[64];
@@ -153,6 +167,7 @@ static int read_link(
 	return 0;
 }
 
+/* The links that udev rules of Azure's agent and of cloud-init make. */
 int muster_disk_temporary(const char *root, char *ret, size_t size, struct muster_error *err)
 {
 	static const char *const links[] = { "/dev/disk/azure/resource", "/dev/disk/cloud/azure_resource" };
@@ -174,6 +189,7 @@ int muster_disk_by_number(const char *root, const char *number, char *ret, size_
 
 /* ---- what a device consists of ---- */
 
+/* Each disk once, also when several partitions of it belong to the volume. Only NVMe disks can be local here. */
 static int add_disk(const char *root, const char *disk, struct muster_volume *volume, struct muster_error *err)
 {
 	bool local = false;
@@ -190,7 +206,14 @@ static int add_disk(const char *root, const char *disk, struct muster_volume *vo
 	return 0;
 }
 
-/* What an md array has lost. While one is being built, all are there and some do not count yet. */
+/* How many members an md array has lost. Three sources, since none of them knows all cases:
+ *
+ *    md/raid_disks minus the members that are there and work    a member that is gone, or marked faulty
+ *    md/array_state "broken"                                    an array without redundancy: no member becomes faulty
+ *    md/degraded                                                what md itself counts, but only while it is idle
+ *
+ * While an array is being built (sync_action is not "idle"), all members are there and some do not count yet:
+ * md/degraded would count those. */
 static size_t missing_of_md(const char *root, const char *device, const struct muster_names *slaves)
 {
 	char path[PATH_MAX], state[256];
@@ -224,6 +247,7 @@ static int walk(
 	const char *root, const char *device, int depth, struct muster_volume *volume, struct muster_error *err);
 
 /* An array of md, or a device of the mapper. */
+/* An array of md, or a device of the mapper: note what it is, and walk on through its slaves. */
 static int walk_slaves(const char *root, const char *device, const struct muster_names *slaves, int depth,
 	struct muster_volume *volume, struct muster_error *err)
 {
@@ -245,6 +269,8 @@ static int walk_slaves(const char *root, const char *device, const struct muster
 	return 0;
 }
 
+/* Down to add_disk at the end of each path. The kernel has no devices in a circle; the limit is for a copied or damaged
+ * tree. */
 static int walk(const char *root, const char *device, int depth, struct muster_volume *volume, struct muster_error *err)
 {
 	char folder[PATH_MAX], text[64];
@@ -294,6 +320,9 @@ static int find_btrfs(const char *root, const char *device, char *ret, size_t si
 	return found ? 0 : muster_fail(err, MUSTER_EIO, "no file system in %s has the device %s", folder, device);
 }
 
+/* A btrfs may have several devices without md or LVM. `device` is one of them; sysfs lists the others. The file
+ * system's folder has for each device devinfo/ID/missing, and for data the profile (allocation/data/raid0). With
+ * several devices and no profile of RAID it is "single", which fills one device after the other: "linear". */
 int muster_volume_of_btrfs(const char *root, const char *device, struct muster_volume *ret, struct muster_error *err)
 {
 	struct muster_volume volume = { .raid = "none", .members = 1 };

@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* gres.c - GPUs in what Slurm writes of generic resources */
+/* gres.c - GPUs in what Slurm writes of generic resources
+ *
+ * Forms that are read, and the GPUs that they count for:
+ *
+ *    gpu:8                         8
+ *    gpu:a100:8(IDX:0-7)           8
+ *    gpu:a100                      1: a type, and no count
+ *    gpu:8(S:0-1),nic:2            8
+ *    gres/gpu=8, gres:gpu:8        8
+ *    gpu(CNT:4)                    4: a resource without files
+ *    (null)                        0
+ *    a100:4,h100:2                 6, only of a list that has only GPUs (`alone`)
+ *
+ * resource_read takes one resource of the list apart from its end: first the parentheses, then the count behind the
+ * last ':' or '='.
+ */
 #include "system/gres.h"
 
 #include <limits.h>
@@ -9,7 +24,7 @@
 
 static const char blanks[] = " \t\r\n";
 
-/* "8", "2K": 0 to INT_MAX. */
+/* "8", "2K": a number from 0 to INT_MAX that ends exactly at `end`. K, M and G are powers of 1024, in either case. */
 static bool count_read(const char *at, const char *end, long *ret)
 {
 	static const char suffixes[] = "kKmMgG";
@@ -54,6 +69,7 @@ static long resource_read(const char *at, const char *end, bool alone)
 	return !alone && last < end && parts <= 2 ? 1 : -1;
 }
 
+/* The sum over the resources of a list. Commas inside parentheses separate no resources: "gpu:4(IDX:0,2-4)". */
 static int list_read(const char *list, size_t length, bool alone, long *ret, struct muster_error *err)
 {
 	const char *end = list + length;
@@ -82,6 +98,8 @@ int muster_gres_gpus_alone(const char *list, long *ret, struct muster_error *err
 	return list_read(list, strlen(list), true, ret, err);
 }
 
+/* record has "Nodes=a GRES=gpu:8 ..." once for each group of nodes. Each group must have as many GPUs, since a step has
+ * one number of ranks for each node. */
 int muster_gres_of_job(const char *record, long *ret, struct muster_error *err)
 {
 	const char *nodes = "", *first = "";

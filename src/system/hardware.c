@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* hardware.c - hardware descriptions: what one healthy node of a machine type has
  *
- * A description that "extends" another is a merge patch (RFC 7386) of it.
+ * A description has many more members than the structs here: all types are open, and only what `muster bind` needs is
+ * read. A description that "extends" another is a merge patch (RFC 7386) of that one.
  */
 #include "system/hardware.h"
 
@@ -68,6 +69,7 @@ static int fail_unknown(const char *directory, const char *sku, struct muster_er
 	return -1;
 }
 
+/* An unknown name is answered with the nearest names, and not with a path that does not exist. */
 static int read_file(const char *directory, const char *sku, struct muster_json **ret, struct muster_error *err)
 {
 	char *path = muster_asprintf("%s/%s.json", directory, sku);
@@ -81,6 +83,8 @@ static int read_file(const char *directory, const char *sku, struct muster_json 
 	return rc;
 }
 
+/* *root becomes parent + *root. A parent that extends another itself is an error, so that there are two levels at most.
+ */
 static int extend(const char *directory, struct muster_json **root, struct muster_error *err)
 {
 	const struct muster_json *name =

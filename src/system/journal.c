@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* journal.c - the kernel's messages in the files of the systemd journal, by libsystemd, opened at run time
  *
- * Only the system's files that were written to since this boot are opened, one at a time and the newest first: a
- * directory may have gigabytes of older ones. libsystemd is no vendor's library, and is no part of what a run reports.
+ * Used where /dev/kmsg cannot be opened, or has lost records of this boot to newer ones.
  *
- * Used where /dev/kmsg cannot be opened, or has lost records of this boot to newer ones. Files are read from the one
- * that was written to last, each from its end, until an entry is of another boot or older than the range; libsystemd is
- * opened at run time, so that nothing but this function needs it.
+ *    1. find_files      the system's files that were written to since this boot, the newest first
+ *    2. read_files      one file at a time, since a directory may have gigabytes of older ones
+ *    3. read_entries    from the file's end backwards, until an entry is of another boot or older than the range
+ *
+ * libsystemd is opened at run time, so that nothing but this function needs it. It is no vendor's library, and is no
+ * part of what a run reports.
  */
 #include "system/journal.h"
 
@@ -74,6 +76,7 @@ struct files {
 	time_t since; /* files that were not written to since then have nothing of this boot */
 };
 
+/* The file that was written to last comes first. */
 static int by_change(const void *a, const void *b)
 {
 	const struct timespec *x = &((const struct file *)a)->changed, *y = &((const struct file *)b)->changed;
@@ -104,7 +107,8 @@ static int add_files(struct files *files, const char *directory, struct muster_e
 	return 0;
 }
 
-/* -1 with err when there is none; err also has the reason when a directory could not be read. */
+/* All journals of this boot, the newest first. A directory that cannot be read is an error only when no file was found:
+ * then err has the reason of the first such directory. */
 static int find_files(const char *root, struct files *files, struct muster_error *err)
 {
 	static const char *const bases[] = { "/var/log/journal", "/run/log/journal" };
@@ -172,7 +176,8 @@ static int read_boot_id(const char *root, uint8_t ret[16], struct muster_error *
 	return digits == 32 ? 0 : muster_fail(err, MUSTER_EIO, "%s: no boot id: \"%.40s\"", path, text);
 }
 
-/* The kernel's own stamp of the entry at hand; journald's, of when the record came, where there is none. */
+/* The kernel's own stamp of the entry at hand, in microseconds since boot. journald's stamp is of when the record came
+ * to journald; it is used where the kernel's is missing. */
 static uint64_t stamp_of(sd_journal *journal, uint64_t received_us)
 {
 	static const char field[] = "_SOURCE_MONOTONIC_TIMESTAMP=";
@@ -188,7 +193,7 @@ static uint64_t stamp_of(sd_journal *journal, uint64_t received_us)
 	return strspn(digits, "0123456789") == length ? strtoull(digits, NULL, 10) : received_us;
 }
 
-/* The message of the entry at hand, as one line. */
+/* Hand the message of the entry at hand on, as one line. MESSAGE may have newlines and NULs. */
 static void give(struct reading *r, sd_journal *journal, uint64_t us)
 {
 	static const char field[] = "MESSAGE=";
@@ -222,7 +227,8 @@ static void tell_time_over(struct reading *r)
 		r->reach->records);
 }
 
-/* True when no older file can have more. */
+/* True when no older file can have more: an entry is of another boot or not newer than range->after_us, or the time or
+ * the bytes are over. */
 static bool read_entries(struct reading *r, sd_journal *journal)
 {
 	lib.sd_journal_seek_tail(journal);
@@ -246,6 +252,8 @@ static bool read_entries(struct reading *r, sd_journal *journal)
 }
 
 /* Whether the file could be opened; *ret_last as read_entries. */
+/* Matches of different fields must both be fulfilled: records of the kernel itself, and no messages that programs wrote
+ * to /dev/kmsg. */
 static int read_one(struct reading *r, const char *path, bool *ret_last, struct muster_error *err)
 {
 	static const char transport[] = "_TRANSPORT=kernel", facility[] = "SYSLOG_FACILITY=0";
@@ -262,6 +270,7 @@ static int read_one(struct reading *r, const char *path, bool *ret_last, struct 
 	return 0;
 }
 
+/* A file that cannot be opened is skipped. -1 when none could be opened. */
 static int read_files(struct reading *r, const struct files *files, struct muster_error *err)
 {
 	bool opened = false, last = false;
@@ -276,6 +285,8 @@ static int read_files(struct reading *r, const struct files *files, struct muste
 	return opened ? 0 : -1;
 }
 
+/* When nothing cut the reading short, and the oldest record is from the first BOOT_S seconds, the journal reaches back
+ * to the boot: then oldest_s is the whole uptime. */
 int muster_journal_read(const char *root, const struct muster_journal_range *range, muster_kernel_record_fn *take,
 	void *arg, struct muster_kernel_reach *ret, uint64_t *ret_newest_us, struct muster_error *err)
 {

@@ -5,6 +5,10 @@
  * drivers/infiniband/hw/efa/efa_com.c, drivers/net/ethernet/broadcom/bnxt/bnxt.c with
  * drivers/infiniband/hw/bnxt_re/qplib_rcfw.c, drivers/net/ethernet/intel/ice/ice_main.c,
  * drivers/net/ethernet/microsoft/mana/hw_channel.c, net/sched/sch_generic.c.
+ *
+ * A line is "mlx5_core 0000:5e:00.0: TEXT" or "mlx5_core 0000:5e:00.0 ens1: TEXT". The rows of kernel_adapter.def give
+ * the beginning of the driver's name, the beginning of TEXT, and what else TEXT contains; the first row that fits
+ * decides.
  */
 #include "system/kernel_words.h"
 

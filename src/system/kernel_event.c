@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_event.c - one line of the kernel's log becomes an event, if it tells of one
  *
+ * Pure: a line in, an event out (or none). The reader of the log is kernel_log.c, and kernel_tally.c counts the events.
+ *
  * Texts are those of Linux (drivers/pci/pcie/aer.c, drivers/net/ethernet/mellanox/mlx5, mm/oom_kill.c, ...) from 4.18
  * on; those of the NVIDIA driver are in kernel_nvidia.c. docs/dev/probes.md lists which lines are left out, and why.
  *
- * Readers are tried in this order: the table of beginnings, the NVIDIA driver, PCI devices by their bus id, everything
- * else. The first letter is compared before the rest, since nearly all lines are of no event and a log has up to a
- * million of them.
+ * Readers are tried in this order until one finds an event; a function in the rows below decides alone:
+ *
+ *    rows below                    "EDAC MC0: ...", "Out of memory: Kill...", "mce: [Hardware Error]: ..."
+ *    kernel_nvidia.c               "NVRM: ...", "nvidia-nvswitch3: ..."
+ *    parse_device                  "DRIVER BUS-ID: ...": AER, PCIe hot-plug, and network adapters (kernel_adapter.c)
+ *    kernel_host.c                 disks, file systems, CPUs that are stuck, the IOMMU
+ *
+ * A line about a process is no event, whatever it says: its first words may be the name that a user gave the process
+ * (is_of_process).
+ *
+ * The first letter is compared before the rest, since nearly all lines are of no event and a log has up to a million of
+ * them.
  */
 #include "system/kernel_words.h"
 
@@ -55,6 +66,13 @@ const char *const muster_kernel_event_names[MUSTER_KERNEL_EVENT_COUNT] = {
 	[MUSTER_KERNEL_GPU_RESET] = "gpu-reset",
 };
 
+/* Two forms of PCIe's Advanced Error Reporting; text follows "DRIVER BUS-ID: ":
+ *
+ *    "PCIe Bus Error: severity=Uncorrected (Fatal), ..."                      of the device itself
+ *    "AER: Multiple Uncorrected (Non-Fatal) error received: 0000:3b:00.0"     of the port above it
+ *
+ * The port's line of an uncorrected error adds to the device's line (`follows`). A port's line of a corrected error is
+ * no event. */
 static bool parse_aer(const char *text, const char *device, struct muster_kernel_event *ret)
 {
 	const char *rest = after(text, "AER: ");
@@ -66,7 +84,7 @@ static bool parse_aer(const char *text, const char *device, struct muster_kernel
 	const char *words = after(severity, bus_error ? "severity=" : "Multiple ");
 	severity = words ? words : severity;
 	if (!after(severity, "Uncorrect"))
-		/* the port's "received" says nothing that the device's own line does not say */
+		/* of a corrected error the port's line says nothing that the device's own line does not say */
 		return bus_error && after(severity, "Correct") &&
 		       event(ret, MUSTER_KERNEL_AER_CORRECTED, device, false);
 	/* the device that the port names, unless that is the root complex, which stands for "not known" */
@@ -159,14 +177,16 @@ static bool parse_edac(const char *text, struct muster_kernel_event *ret)
 	return event(ret, corrected ? MUSTER_KERNEL_EDAC_CORRECTED : MUSTER_KERNEL_EDAC_UNCORRECTED, device, false);
 }
 
-/* A memory cgroup's kills ("Memory cgroup out of memory", constraint=CONSTRAINT_MEMCG) are its job's own affair. */
+/* The kernel ran out of memory as a whole. Kills in a memory cgroup (constraint=CONSTRAINT_MEMCG) are an affair of the
+ * job whose limit it is. The line adds to "Out of memory: Kill...". */
 static bool parse_oom(const char *text, struct muster_kernel_event *ret)
 {
 	bool machine = strstr(text, ",global_oom") && !after(text, "CONSTRAINT_MEMCG");
 	return machine && event(ret, MUSTER_KERNEL_OOM, "", true);
 }
 
-/* Rows with a function: it gets what follows the beginning, or the whole line. Rows with `has`: the line's. */
+/* By the beginning of a line: a function that reads the rest (or with `whole` the whole line); without a function,
+ * `has` is what the rest must contain, and `kind` the event, which names no device. */
 static const struct {
 	const char *begins;
 	bool (*parse)(const char *text, struct muster_kernel_event *ret);
@@ -188,7 +208,8 @@ static const struct {
 
 /* What the kernel says of a process begins with the name that the process gave itself, of any 15 bytes, and may end
  * with the name of its file: "NAME[4711]: segfault", "NAME[4711] trap", "NAME (4711): " (Linux, arch/x86/mm/fault.c,
- * traps.c). */
+ * traps.c). Such a name could look like an event. So the first 15 bytes and what follows them are searched for
+ * the forms in which the kernel goes on. */
 static bool is_of_process(const char *text)
 {
 	for (const char *at = text; *at && at <= text + 15; at++) {

@@ -11,36 +11,36 @@
 #include <stddef.h>
 
 enum muster_kernel_event_kind {
-	MUSTER_KERNEL_XID = 0, /* an error that the NVIDIA driver reports of a GPU */
-	MUSTER_KERNEL_SXID,    /* of an NVSwitch */
-	MUSTER_KERNEL_GPU_LOST,
-	MUSTER_KERNEL_GPU_INIT,
-	MUSTER_KERNEL_RESET_NEEDED,  /* the NVIDIA driver says that only a reset of the GPU helps */
-	MUSTER_KERNEL_DRIVER_REBOOT, /* only a reboot */
-	MUSTER_KERNEL_NVSWITCH,      /* an NVSwitch could not be started, or has failed without an SXid */
-	MUSTER_KERNEL_AER_FATAL,
-	MUSTER_KERNEL_AER_NONFATAL,
-	MUSTER_KERNEL_AER_CORRECTED,
-	MUSTER_KERNEL_PCIE_LINK,
-	MUSTER_KERNEL_NIC_ERROR,
-	MUSTER_KERNEL_NIC_FATAL,
-	MUSTER_KERNEL_NIC_QUEUE,
-	MUSTER_KERNEL_LINK_FLAP,      /* of no line alone: of a link that goes down and comes up again */
-	MUSTER_KERNEL_LINK_FLAPS,     /* of three within three hours */
-	MUSTER_KERNEL_LINK_FLAPS_DAY, /* of five within a day */
-	MUSTER_KERNEL_IOMMU,
-	MUSTER_KERNEL_MCE,
-	MUSTER_KERNEL_EDAC_UNCORRECTED,
-	MUSTER_KERNEL_EDAC_CORRECTED,
-	MUSTER_KERNEL_OOM,
-	MUSTER_KERNEL_HUNG_TASK,
-	MUSTER_KERNEL_LOCKUP,
-	MUSTER_KERNEL_LOCKUP_LONG,
-	MUSTER_KERNEL_OOPS,
-	MUSTER_KERNEL_DISK_LOST,
-	MUSTER_KERNEL_DISK_ERROR,
-	MUSTER_KERNEL_FS_ERROR,
-	MUSTER_KERNEL_READ_ONLY,
+	MUSTER_KERNEL_XID = 0,          /* an error that the NVIDIA driver reports of a GPU */
+	MUSTER_KERNEL_SXID,             /* of an NVSwitch */
+	MUSTER_KERNEL_GPU_LOST,         /* a GPU that is gone from the bus, told without an Xid */
+	MUSTER_KERNEL_GPU_INIT,         /* a GPU that could not be started */
+	MUSTER_KERNEL_RESET_NEEDED,     /* the NVIDIA driver says that only a reset of the GPU helps */
+	MUSTER_KERNEL_DRIVER_REBOOT,    /* only a reboot */
+	MUSTER_KERNEL_NVSWITCH,         /* an NVSwitch could not be started, or has failed without an SXid */
+	MUSTER_KERNEL_AER_FATAL,        /* a fatal error of a PCIe device, or its containment (DPC) */
+	MUSTER_KERNEL_AER_NONFATAL,     /* an error that was not corrected, and is not fatal */
+	MUSTER_KERNEL_AER_CORRECTED,    /* an error that the hardware corrected */
+	MUSTER_KERNEL_PCIE_LINK,        /* the link of a slot went down, or its card is gone */
+	MUSTER_KERNEL_NIC_ERROR,        /* a fault of a network adapter */
+	MUSTER_KERNEL_NIC_FATAL,        /* a network adapter that cannot be recovered */
+	MUSTER_KERNEL_NIC_QUEUE,        /* a queue of a network adapter timed out */
+	MUSTER_KERNEL_LINK_FLAP,        /* of no line alone: of a link that goes down and comes up again */
+	MUSTER_KERNEL_LINK_FLAPS,       /* of three within three hours */
+	MUSTER_KERNEL_LINK_FLAPS_DAY,   /* of five within a day */
+	MUSTER_KERNEL_IOMMU,            /* an access that the IOMMU refused, or a fault of the IOMMU itself */
+	MUSTER_KERNEL_MCE,              /* a machine check that was not corrected */
+	MUSTER_KERNEL_EDAC_UNCORRECTED, /* an error of the host's memory that was not corrected */
+	MUSTER_KERNEL_EDAC_CORRECTED,   /* an error of the host's memory, or a machine check, that was corrected */
+	MUSTER_KERNEL_OOM,              /* the node as a whole had no memory left; not the limit of one job */
+	MUSTER_KERNEL_HUNG_TASK,        /* a process was blocked longer than kernel.hung_task_timeout_secs */
+	MUSTER_KERNEL_LOCKUP,           /* a CPU was stuck for less than 120 s, or for an unknown time */
+	MUSTER_KERNEL_LOCKUP_LONG,      /* for 120 s or more */
+	MUSTER_KERNEL_OOPS,             /* a fault of the kernel's own code */
+	MUSTER_KERNEL_DISK_LOST,        /* the kernel has given a disk up, or an array has lost one */
+	MUSTER_KERNEL_DISK_ERROR,       /* a disk's request failed or timed out */
+	MUSTER_KERNEL_FS_ERROR,         /* an error of a file system that goes on */
+	MUSTER_KERNEL_READ_ONLY,        /* a file system that has stopped, or takes no more writes */
 	/* why the NVIDIA driver does not start, or not for a GPU */
 	MUSTER_KERNEL_DRIVER_VERSION,
 	MUSTER_KERNEL_DRIVER_UNSIGNED,

@@ -1,15 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_firmware.c - errors that the firmware reports (APEI), each in several lines; see kernel_event.h
  *
- *   {3}[Hardware Error]: event severity: recoverable
- *   {3}[Hardware Error]:  Error 0, type: fatal
- *   {3}[Hardware Error]:   section_type: PCIe error
- *   {3}[Hardware Error]:   device_id: 0000:5e:00.0
+ *    {3}[Hardware Error]: event severity: recoverable
+ *    {3}[Hardware Error]:  Error 0, type: fatal
+ *    {3}[Hardware Error]:   section_type: PCIe error
+ *    {3}[Hardware Error]:   device_id: 0000:5e:00.0
  *
- * What a section is about decides, not the first line (Linux, drivers/acpi/apei/ghes.c, drivers/firmware/efi/cper.c).
+ * A record has one or more sections ("Error 0", "Error 1"). What a section is about decides, not the first line (Linux,
+ * drivers/acpi/apei/ghes.c, drivers/firmware/efi/cper.c): the severity of the section when it has one, else that of the
+ * record.
  *
- * Lines of a record share its number, "{3}", and come within a second. They are collected until another record begins,
- * or until the next section of the same one; read backwards, a section's lines come before its beginning.
+ * Lines of a record share its number, "{3}", and come within a second. They are collected in struct
+ * muster_kernel_firmware until it is known that a section is complete:
+ *
+ *    read forwards     its "Error N, type:" comes first; the next one, or another record, ends the section
+ *    read backwards    its "Error N, type:" comes last, and ends the section itself
+ *
+ * found() is called once for each section; of a record without a section that was read, once, and only when its
+ * severity is above corrected.
  */
 #include "system/kernel_words.h"
 
@@ -27,6 +35,8 @@ static int severity_of(const char *word)
 							       : NONE;
 }
 
+/* The section is complete: tell the event, and forget the section but not the record. Rows in their order; the last one
+ * fits every section. */
 static void end_section(struct muster_kernel_firmware *firmware, muster_kernel_found_fn *found, void *arg)
 {
 	static const struct {
@@ -61,6 +71,8 @@ void muster_kernel_firmware_end(struct muster_kernel_firmware *firmware, muster_
 	*firmware = (struct muster_kernel_firmware){ 0 };
 }
 
+/* False for a line that is not of such a record. firmware->line keeps the line that becomes the evidence: the one with
+ * the section's type, or the last one before it. */
 bool muster_kernel_firmware_take(struct muster_kernel_firmware *firmware, const struct muster_kernel_line *line,
 	muster_kernel_found_fn *found, void *arg)
 {

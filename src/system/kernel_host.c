@@ -5,6 +5,10 @@
  * tree_exp.h, workqueue.c, smp.c; fs/xfs/xfs_fsops.c and xfs_log.c, fs/ext4/super.c, fs/jbd2, fs/btrfs;
  * drivers/nvme/host, block/blk-core.c, fs/buffer.c, drivers/md, drivers/scsi, drivers/ata; drivers/iommu/amd,
  * intel/dmar.c, arm/arm-smmu*; arch/x86/mm/fault.c and kernel/traps.c, the same of arch/arm64.
+ *
+ * The rows of kernel_host.def are tried in their order. A row gives the beginning of the line, what else it contains,
+ * and where the name of the device stands, or a function for lines with numbers in them. `weight` is the seconds that
+ * something was stuck: of several lines the longest is the evidence.
  */
 #include "system/kernel_words.h"
 
@@ -123,6 +127,8 @@ static const struct {
 #include "system/kernel_host.def"
 };
 
+/* `at` of a row says where the device's name stands: NULL behind the beginning, "\n" at the beginning of the line, ""
+ * nowhere, all else behind the first place of that text. */
 bool muster_kernel_host_parse(const char *text, struct muster_kernel_event *ret)
 {
 	char device[40] = "";

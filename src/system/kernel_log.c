@@ -1,8 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_log.c - what the kernel has logged since this boot, record by record
  *
- * The device gives one record for each read, the oldest first, and to each reader all of them. A regular file in its
- * place has a record on each line, and is read from its end.
+ * Where the records come from (muster_kernel_log_read), the first source that works:
+ *
+ *    /dev/kmsg, the device    one record for each read, the oldest first; each reader gets all of them
+ *    /dev/kmsg, a file        in a copied or simulated root: a record on each line, read from its end backwards
+ *    the journal              journal.c, backwards; also for records that the device has overwritten by newer ones
+ *
+ * A log may be read several times: at the start of a run and at its end. Each read gives what came since the one
+ * before. The device keeps the place of the descriptor, of a file log->end is kept, and of the journal the time of the
+ * newest record.
+ *
+ * A record of kmsg is "6,1234,5678901,-;text": priority and facility, sequence number, microseconds since boot, flags.
+ * A first read that begins with sequence number 0 has all records of the boot.
+ *
+ * Reading is bounded by MUSTER_KERNEL_LOG_MS and MUSTER_KERNEL_LOG_BYTES. What was not read is told in reach->limit,
+ * and reach->cut makes checks of events inconclusive.
  */
 #include "system/kernel_log.h"
 
@@ -75,7 +88,9 @@ static int hex_digit(char c)
 	return at ? (int)(at - digits) : -1;
 }
 
-/* The kernel writes what is not printable ASCII, and the backslash, as \xNN. A NUL, which no text has, becomes '?'. */
+/* The kernel writes what is not printable ASCII, and the backslash, as \xNN. A newline becomes a blank, since the text
+ * is one line for all readers, and a NUL, which no text has, becomes '?'. ret has room for MUSTER_KERNEL_TEXT_MAX bytes
+ * and a NUL. */
 static void undo_escapes(const char *text, size_t length, char *ret)
 {
 	size_t used = 0;
@@ -104,6 +119,7 @@ static const char *take_number(const char *at, const char *end, uint64_t *ret)
 	return at + 1;
 }
 
+/* Facility 0 is the kernel itself. The number before the first comma is facility * 8 + priority. */
 bool muster_kernel_record_parse(
 	const char *line, size_t length, uint64_t *ret_sequence, double *ret_seconds, char *ret_text)
 {
@@ -122,6 +138,7 @@ bool muster_kernel_record_parse(
 	return true;
 }
 
+/* Hand one record on, with its age by the log's clock. */
 static void give(struct reading *r, const char *line, size_t length)
 {
 	char text[MUSTER_KERNEL_TEXT_MAX + 1];
@@ -168,6 +185,9 @@ static bool is_over(const struct reading *r)
 	return muster_now_ms() > r->deadline_ms;
 }
 
+/* The descriptor does not block: EAGAIN means that all records were read. With EPIPE the kernel says that records were
+ * overwritten before they were read; the next read goes on with the oldest one that is left. More than REFUSALS_MAX
+ * such answers are an error. */
 static int read_device(struct muster_kernel_log *log, struct reading *r, struct muster_error *err)
 {
 	char text[READ_BYTES];
@@ -197,7 +217,8 @@ static int read_device(struct muster_kernel_log *log, struct reading *r, struct 
 	return 0;
 }
 
-/* The lines of a text, which ends with a newline, from its last one on. False when time is over. */
+/* The lines of a text, which ends with a newline, from its last one on. False when the time is over and lines are left.
+ */
 static bool give_lines(struct reading *r, const char *text, size_t length)
 {
 	for (size_t lines = 1; length > 0; lines++) {
@@ -211,8 +232,14 @@ static bool give_lines(struct reading *r, const char *text, size_t length)
 	return true;
 }
 
-/* What stands between two places of the file, in parts from its end on. A line at its end without a newline is still
- * being written: *ret_end is where that begins. */
+/* What stands between the offsets `from` and `to` of the file, in parts of PART_BYTES from its end on:
+ *
+ *    from [ .. line | line | li][ne | line | line ][line | li ] to
+ *                             part before   part       not whole yet
+ *
+ * The first line of a part usually begins in the part before: it is left for that part, whose end moves behind it
+ * (`to`). A line at the end of the file without a newline is still being written: *ret_end is where that line begins,
+ * and the next read begins there. A line that is longer than a part is left out. */
 static int read_parts(int fd, struct reading *r, off_t from, off_t to, off_t *ret_end, struct muster_error *err)
 {
 	char *text = muster_calloc(PART_BYTES, 1);
@@ -246,6 +273,8 @@ static int read_parts(int fd, struct reading *r, off_t from, off_t to, off_t *re
 	return 0;
 }
 
+/* A file that has become shorter was written anew, and is read from its start. Of a file with more than
+ * MUSTER_KERNEL_LOG_BYTES of news only the last ones are read. */
 static int read_file(struct muster_kernel_log *log, struct reading *r, struct muster_error *err)
 {
 	struct stat status;
@@ -263,7 +292,8 @@ static int read_file(struct muster_kernel_log *log, struct reading *r, struct mu
 	return 0;
 }
 
-/* The kernel keeps so many records; the journal may have overwritten ones. */
+/* kmsg has lost the oldest records of this boot: the journal may have them. Only records older than kmsg's oldest one
+ * are taken. */
 static void add_journal(const char *root, struct reading *r)
 {
 	struct muster_kernel_reach *reach = r->reach;
@@ -276,6 +306,9 @@ static void add_journal(const char *root, struct reading *r)
 		snprintf(reach->limit, sizeof reach->limit, "older records of this boot were overwritten");
 }
 
+/* After the records: how far back they reach. When reading was cut short, reach->limit says so already. When the first
+ * read of the log began with the boot's first record, they reach back to the boot. Otherwise the journal is asked for
+ * older ones, at the first read only. */
 static int read_kmsg(struct muster_kernel_log *log, const char *root, struct reading *r, struct muster_error *err)
 {
 	if (log->regular && read_file(log, r, err) < 0)
@@ -296,6 +329,8 @@ static int read_kmsg(struct muster_kernel_log *log, const char *root, struct rea
 
 /* ---- either ---- */
 
+/* kmsg is opened at the first read. When it cannot be opened, the journal is read, and the errors of both are put
+ * together if the journal fails too. A journal that could be read before and now cannot be gives its error alone. */
 int muster_kernel_log_read(struct muster_kernel_log *log, const char *root, muster_kernel_record_fn *take, void *arg,
 	struct muster_kernel_reach *ret, struct muster_error *err)
 {

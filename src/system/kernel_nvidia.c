@@ -3,14 +3,25 @@
  *
  * Texts are those of NVIDIA/open-gpu-kernel-modules, 535 to 595: src/nvidia/src/kernel/gpu/gpu.c for Xid 154,
  * src/common/nvswitch/kernel (intr_nvswitch.h, error_nvswitch.c) for SXids; kernel_nvidia.def has the others.
+ *
+ *    line                                                                    kind, device, code
+ *    NVRM: Xid (PCI:0000:3b:00): 79, pid=4711, GPU has fallen off the bus    xid 0000:3b:00.0 79
+ *    NVRM: Xid (PCI:0000:3b:00): 154, GPU recovery action changed from ...   xid 0000:3b:00.0 154-gpu-reset-required
+ *    nvidia-nvswitch3: SXid (PCI:0000:05:00.0): 22013, Non-fatal, Link 32    sxid 0000:05:00.0 22013-nonfatal
+ *    NVRM: GPU 0000:3b:00.0: GPU has fallen off the bus.                     gpu-lost 0000:3b:00.0
+ *
+ * Some codes have cases, which are added to the code behind a dash: one number of an Xid stands for errors of very
+ * different weight, and expectation files name code and case.
  */
 #include "system/kernel_words.h"
 
 #include <stdlib.h>
 #include <strings.h>
 
-/* "(PCI:0000:3b:00): 79, ...", also "(0000:03:00): ", "(PCI:0000:c1:00 GPU-I:05): " of a MIG instance, and
- * "(PCI:0000:05:00.0): " of an NVSwitch. Returns what follows the code. */
+/* The address and the number of an Xid or SXid into *ret. text is what follows the opening bracket: "PCI:0000:3b:00):
+ * 79, ...", also "0000:03:00): ", "PCI:0000:c1:00 GPU-I:05): " of a MIG instance, and "PCI:0000:05:00.0): " of an
+ * NVSwitch. Zeros before the number are dropped. Returns what follows the number; NULL when the text is not of this
+ * form. */
 static const char *take_code(const char *text, enum muster_kernel_event_kind kind, struct muster_kernel_event *ret)
 {
 	char device[40];
@@ -28,6 +39,7 @@ static const char *take_code(const char *text, enum muster_kernel_event_kind kin
 	return at + zeros + length;
 }
 
+/* "149" becomes "149-fatal"; an empty name adds nothing. */
 static void add_case(struct muster_kernel_event *ret, const char *name)
 {
 	size_t used = strlen(ret->code);
@@ -82,9 +94,13 @@ static const char *nvlink4_case(const char *text)
 	return *at != ')' || !any ? "" : watched ? "watch" : "harmless";
 }
 
-/* "recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)": what the driver needs now, as it says, is the
- * case, "gpu-reset-required". Each change ends what earlier ones asked for, and one from a reset to none tells that the
- * reset was done. */
+/* change: "recovery action changed from 0x0 (None) to 0x1 (GPU Reset Required)". What the driver needs now, as it says,
+ * becomes the case "gpu-reset-required". What the line means for earlier ones (ret->ends):
+ *
+ *    from a reset, to no reset or reboot    the reset was done: it ends the errors that a reset cures
+ *    every other change                     it ends what an earlier line asked for
+ *    to none                                no event itself, only an end
+ */
 static bool parse_recovery_action(const char *change, struct muster_kernel_event *ret)
 {
 	const char *to = strstr(change, " to 0x"), *name = to ? strchr(to, '(') : NULL;
@@ -104,6 +120,7 @@ static bool parse_recovery_action(const char *change, struct muster_kernel_event
 	return true;
 }
 
+/* Xid 154 has the action as its case, 74 the registers of NVLink 4; of all others, NVLink 5 names a severity. */
 static bool parse_xid(const char *text, struct muster_kernel_event *ret)
 {
 	struct muster_kernel_event found;
@@ -131,7 +148,7 @@ static const struct {
 #include "system/kernel_nvidia.def"
 };
 
-/* The event of the first row that fits. */
+/* The event of the first row that fits. Rows whose beginning has an "@" are of NVSwitches. */
 static bool find_line(bool of_switch, const char *text, const char *device, struct muster_kernel_event *ret)
 {
 	for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
@@ -146,8 +163,10 @@ static bool find_line(bool of_switch, const char *text, const char *device, stru
 	return false;
 }
 
-/* "GPU 0000:09:00.0: GPU has fallen off the bus.", "GPU0 kgspBootstrap_GH100: Failed to boot GSP.", "RmInitAdapter
- * failed! (...)": text follows "NVRM: ". */
+/* text follows "NVRM: ": "GPU 0000:09:00.0: GPU has fallen off the bus.", "GPU0 kgspBootstrap_GH100: Failed to boot
+ * GSP.", "RmInitAdapter failed! (...)". Three things may stand before the words of the table and are taken off in turn:
+ * the address of the GPU, the driver's own number of it ("GPU0 "), and the name of a function. Without an address at
+ * the beginning the first address in the text is the device. */
 static bool parse_nvrm(const char *text, struct muster_kernel_event *ret)
 {
 	static const char identifier[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789";

@@ -1,11 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* kernel_tally.c - the events of a kernel log, counted: one entry for each distinct event; see kernel_event.h
  *
- * An entry is one kind of event of one device and code, before or during the run: 64 of each group at most, of which
- * the kind with the most entries loses its oldest one to a new event. Three things change entries later than their
- * line: a line that adds to an event within a second (`follows`), the second half of a link's flap, and what cures an
- * error (a reset, another action, the driver loaded again), which takes away what came before it in time, in whatever
- * order lines are read.
+ * An entry (struct muster_kernel_seen) is one kind of event of one device and code, before or during the run: 64 of
+ * each group at most, of which the kind with the most entries loses its oldest one to a new event.
+ *
+ * What becomes of a line (muster_kernel_tally_add):
+ *
+ *    1. a line of an error of the firmware is collected until its section is complete (kernel_firmware.c)
+ *    2. a line that tells no event is dropped
+ *    3. a line that ends errors (ends: a reset, another action) takes away the entries that it cures
+ *    4. the driver begins to load: entries of the NVIDIA driver from before are over
+ *    5. a link goes down or up: two halves make a flap
+ *    6. all other events are counted, unless a later line has cured them already
+ *
+ * Lines are read in either order of time: a file of kmsg and a journal backwards, /dev/kmsg forwards. The result must
+ * be the same. So everything that ends an event keeps its time (ends, gpus_since), and is compared with the time of
+ * each entry, whichever was read first.
+ *
+ * Three things change an entry later than its line: a line that adds to an event within a second (`follows`), the
+ * second half of a link's flap, and what cures an error.
  */
 #include "system/kernel_event.h"
 #include "util/text.h"
@@ -57,8 +70,9 @@ static bool is_near(const struct muster_kernel_seen *entry, double seconds)
 	return fabs(seconds - entry->last) <= FOLLOWS_WITHIN_S;
 }
 
-/* Of one event's lines, some name its device or its severity and others do not: those within a second belong together.
- */
+/* Of one event's lines, some name its device or its severity and others do not. Within a second they belong together if
+ * one of them only adds (`follows`), the number of the code is the same, and the devices are equal or one of them is
+ * not known. */
 static bool is_loosely(const struct muster_kernel_seen *entry, const struct muster_kernel_event *event, double seconds)
 {
 	const struct muster_kernel_event *of = &entry->event;
@@ -69,6 +83,9 @@ static bool is_loosely(const struct muster_kernel_seen *entry, const struct must
 		       strcmp(event->device, "none") == 0);
 }
 
+/* The entry that an event belongs to; NULL: a new one. An entry with the same device and code is preferred to one that
+ * fits loosely, but not for a line that only adds and is not near it in time. When the event itself comes after lines
+ * that added to it (they were read first, backwards), their entry is taken out: this event has one of its own. */
 static struct muster_kernel_seen *find(
 	struct muster_kernel_tally *tally, const struct muster_kernel_event *event, double seconds, bool during)
 {
@@ -110,6 +127,9 @@ static struct muster_kernel_seen *displace(
 	return oldest && (most != kind || oldest->newest <= seconds) ? oldest : NULL;
 }
 
+/* Count an event. A line that adds to an event does not raise the count, and may only make the event more exact. The
+ * text that is kept is that of the heaviest line, of these the newest; a line that tells the event is preferred to one
+ * that only adds to it. */
 static void count(void *arg, const struct muster_kernel_event *event, const char *text, double seconds, bool during)
 {
 	struct muster_kernel_tally *tally = arg;
@@ -147,7 +167,12 @@ static void count(void *arg, const struct muster_kernel_event *event, const char
 }
 
 /* Whether what the line tells has ended since: the driver was loaded again, the GPU or the NVSwitch was reset, or the
- * driver asks for something else. */
+ * driver asks for something else. What is cured by what:
+ *
+ *    Xid 154 (an action)                   by any later action of the same GPU
+ *    SXids, "reset needed", other Xids     by a later reset of the same device, except the Xids in `others`
+ *    all that the NVIDIA driver says       by loading the driver again
+ */
 static bool is_cured(const struct muster_kernel_tally *t, const struct muster_kernel_event *event, double seconds)
 {
 	/* whose cure is no reset of the GPU: its power, the host, the virtual machine, or a new GPU */
@@ -163,6 +188,7 @@ static bool is_cured(const struct muster_kernel_tally *t, const struct muster_ke
 	return is_nvidia(event->kind) && seconds < t->gpus_since;
 }
 
+/* Take out all entries that are cured by now. An entry counts by its newest line. */
 static void forget_cured(struct muster_kernel_tally *tally)
 {
 	for (size_t g = 0; g < MUSTER_KERNEL_GROUPS; g++) {
@@ -174,6 +200,7 @@ static void forget_cured(struct muster_kernel_tally *tally)
 	}
 }
 
+/* Remember when a device's errors ended, the latest time for each device and kind of end. */
 static void ended(struct muster_kernel_tally *tally, const struct muster_kernel_event *event, double seconds)
 {
 	size_t i = 0;
@@ -187,6 +214,8 @@ static void ended(struct muster_kernel_tally *tally, const struct muster_kernel_
 	forget_cured(tally);
 }
 
+/* since: the driver began to load then. A line of more than LOADING_S after driver_by is no load: by driver_by the
+ * driver was there already. */
 static void driver_loaded(struct muster_kernel_tally *tally, double since)
 {
 	if (since <= tally->gpus_since || (tally->driver_by > 0 && since > tally->driver_by + LOADING_S))
@@ -202,7 +231,12 @@ static const struct {
 	double hours;
 } often[] = { { MUSTER_KERNEL_LINK_FLAPS, 3, 3 }, { MUSTER_KERNEL_LINK_FLAPS_DAY, MUSTER_KERNEL_FLAPS, 24 } };
 
-/* A flap: down, and later up again. The half that is read first waits for the other one. */
+/* A flap: down, and later up again. The half that is read first is kept for its device until the other one comes:
+ * forwards that is "down", backwards "up". A flap counts at the time of its "up", with the line of its "down". In the
+ * first half hour after boot links come and go while they train: no flaps.
+ *
+ * After each flap the times of the device's last flaps are compared: three within three hours, and five within a day,
+ * are events of their own. */
 static void link_changed(struct muster_kernel_tally *tally, const struct muster_kernel_event *event, const char *text,
 	double seconds, bool during, bool backwards)
 {

@@ -1,8 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* memory_left.c - how much memory, and the time of how many CPUs, a process may still use
  *
- * A cgroup's limit holds for all groups below it, so that every level up to the mount point is asked. Version 2 has one
- * tree ("0::/path"), version 1 one for each controller; a machine may have both.
+ * A cgroup's limit holds for all groups below it, so that every level up to the mount point is asked, and the least of
+ * all answers counts. Version 2 has one tree ("0::/path"), version 1 one for each controller ("4:memory:/slurm/job_7");
+ * a machine may have both.
+ *
+ * What is asked in each folder:
+ *
+ *               version 2                      version 1
+ *    memory     memory.max, memory.current     memory.limit_in_bytes, memory.usage_in_bytes
+ *    CPUs       cpu.max ("200000 100000")      cpu.cfs_quota_us, cpu.cfs_period_us
+ *
+ * A folder or file that does not exist sets no limit. Memory that only holds inactive parts of files counts as free.
  */
 #include "system/memory_left.h"
 
@@ -21,6 +30,8 @@ typedef void cgroup_fn(void *arg, const char *folder, bool second);
 
 #define FILE_MAX ((size_t)64 << 10)
 
+/* Call each() with the folder of the group, its parent, and so on up to the mount point. The last part of the path is
+ * cut off in place. */
 static void walk_up(
 	const char *root, const char *mount_point, const char *group, bool second, cgroup_fn *each, void *arg)
 {
@@ -64,7 +75,8 @@ static void cgroups_each(const char *root, const char *controller, cgroup_fn *ea
 	free(text);
 }
 
-/* Version 2: "200000 100000", or "max 100000"; version 1: a file each, -1 for no limit. */
+/* The quota divided by the period is a number of CPUs; the least one is kept. Version 2: "200000 100000", or "max
+ * 100000" for no limit; version 1: a file each, -1 for no limit. */
 static void take_cpus(void *arg, const char *folder, bool second)
 {
 	double *least = arg, quota = 0, period = 0;
@@ -118,7 +130,9 @@ int muster_memory_left_on(const char *root, unsigned int numa_node, uint64_t *re
 	return 0;
 }
 
-/* What the limit of a cgroup leaves; UINT64_MAX when there is none. "max" and a limit of 2^63 are none. */
+/* What the limit of a cgroup leaves: limit - (usage - inactive parts of files), in bytes. UINT64_MAX when there is no
+ * limit: no such file, or "max", which is no number. Version 1 has a number near 2^63 there, which leaves more than any
+ * machine has. */
 static uint64_t left_in(const char *folder, const char *limit_name, const char *usage_name, const char *files_key)
 {
 	char path[PATH_MAX + 64], text[64], *end;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* mounts.c - what is mounted where, as this process sees it
  *
- * proc(5): "36 35 98:0 /top /mount/point rw,noatime shared:1 - type source rw,errors=continue".
+ * A line of /proc/self/mountinfo (proc(5)):
  *
- * In a container these are the mounts of its own namespace. The same point may occur several times: the last one is
- * what a process sees.
+ *    36 35 98:0 /top /mount/point rw,noatime shared:1 - type source rw,errors=continue
+ *          number                                       of the file system: type, source, options
+ *
+ * The fields before " - " vary in number, so that the second half is found by the dash. In a container these are the
+ * mounts of its own namespace. The same point may occur several times: the last one is what a process sees.
  */
 #include "system/mounts.h"
 #include "util/array.h"
@@ -17,7 +20,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Blanks, tabs, line ends and backslashes are \ooo. */
+/* In place: the kernel writes blanks, tabs, line ends and backslashes in these fields as \ooo (three octal digits). */
 static void unescape(char *text)
 {
 	char *to = text;
@@ -63,6 +66,7 @@ int muster_mounts_read(const char *root, struct muster_mounts *ret, struct muste
 	return 0;
 }
 
+/* From the last mount to the first, since a later mount hides an earlier one at the same point. */
 int muster_mount_find(const char *root, const char *mount_point, struct muster_mount *ret, struct muster_error *err)
 {
 	struct muster_mounts mounts;
@@ -77,6 +81,8 @@ int muster_mount_find(const char *root, const char *mount_point, struct muster_m
 	return at > 0 ? 0 : muster_fail(err, MUSTER_ENOTSUPPORTED, "nothing is mounted on %s", mount_point);
 }
 
+/* "size=65536k" among the options; the kernel writes the size in KiB. Without it the size is the default, half of the
+ * memory; size=0k is no limit but the memory. */
 int muster_mount_tmpfs_mib(const struct muster_mount *mount, double memory_mib, double *ret, struct muster_error *err)
 {
 	const char *at = mount->options;
@@ -116,6 +122,7 @@ static bool is_enroot(const char *root)
 	       (strstr(mount.top, "/enroot") || strstr(mount.options, "/enroot"));
 }
 
+/* A variable is of this process: for another root it says nothing. */
 static bool has_mark(const char *root, const char *file, const char *variable)
 {
 	char path[PATH_MAX];
@@ -125,6 +132,7 @@ static bool has_mark(const char *root, const char *file, const char *variable)
 	return access(path, F_OK) == 0;
 }
 
+/* enroot first, then the marks in their order, then /run/systemd/container. */
 const char *muster_container_name(const char *root, char *ret, size_t size)
 {
 	char path[PATH_MAX];

@@ -1,10 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nvidia_gpus.c - the NVIDIA GPUs that the PCI bus of this node has, and which of them this process may use
  *
- * Where a GPU may be seen and not used: Slurm's device cgroup refuses /dev/nvidiaN (EPERM at access), a container lacks
- * the file, file modes exclude the user. All three are "hidden": the GPU may be another job's, and nothing is said
- * against the node. A file that is missing outside a container keeps the GPU from every job, and the GPU counts as
- * missing.
+ * What is known of each GPU, in the order of the questions (describe, judge_nvidia):
+ *
+ *    no driver is bound, or another one                        OURS: the node should be able to use it, with the reason
+ *    a driver for virtual machines (vfio-pci)                  SET_ASIDE
+ *    /proc/driver/nvidia/gpus/BUS-ID/information is missing    HIDDEN: a container covers it
+ *    "GPU Excluded: Yes" there                                 SET_ASIDE
+ *    /dev/nvidiaN cannot be used                               HIDDEN: another job may have the GPU
+ *    /dev/nvidiaN is missing, and this is no container         OURS, with the reason: no job can use the GPU
+ *    none of these                                             OURS
+ *
+ * A GPU that is hidden proves no fault of the node. One that is OURS and that NVML does not show is missing.
+ *
+ * Slurm's device cgroup refuses /dev/nvidiaN with EPERM, a container lacks the file, file modes exclude the user.
  */
 #include "system/nvidia_gpus.h"
 
@@ -23,6 +32,8 @@
 
 enum { NVIDIA = 0x10de, VGA = 0x0300, CONTROLLER_3D = 0x0302 };
 
+/* Display controllers of NVIDIA, without the virtual functions of a host for vGPUs: these have a link `physfn` to their
+ * GPU. Only the upper two bytes of the class are compared; the last one is the programming interface. */
 static bool is_gpu(const char *directory)
 {
 	char path[PATH_MAX];
@@ -86,6 +97,7 @@ static bool is_for_guests(const char *driver)
 	       strcmp(driver, "xen-pciback") == 0;
 }
 
+/* Fill one GPU in. `access` stays OURS (0) unless something keeps the GPU away. */
 static void describe(const char *root, const char *directory, struct muster_nvidia_gpu *gpu)
 {
 	char path[PATH_MAX];

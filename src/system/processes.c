@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* processes.c - the processes of the node, as far as the kernel shows them to this process
  *
+ * Used to see whether a service runs (nvidia-persistenced and others), within a time limit.
+ *
  * Only names are read: three system calls for each process. The threads of the kernel, thousands on a large node, are
- * left out by the list of the children of kthreadd.
+ * left out by the list of the children of kthreadd, which has pid 2. When pid 2 is not kthreadd, this process does not
+ * see all processes of the node, and there is no list.
  */
 #include "system/processes.h"
 
@@ -74,6 +77,8 @@ static int by_pid(const void *a, const void *b)
 	return by_number(&((const struct muster_process *)a)->pid, &((const struct muster_process *)b)->pid);
 }
 
+/* The list ends when the time is over (`complete` is false then). A process that ends meanwhile has no name any more
+ * and is left out. */
 static void read_all(DIR *proc, double end_ms, struct muster_processes *ret)
 {
 	struct muster_processes all = { .complete = true };

@@ -4,9 +4,15 @@
  * Names of mount points say nothing: images mount the same disks at /mnt, /mnt/resource_nvme, /mnt/localdisk, /scratch.
  * What the file system consists of decides.
  *
- * The choice: all mounts that may be a scratch (may_be_scratch), each with the disks below it; none that shares a disk
- * with the root file system; the best by rank_of. Mounts of which sysfs does not tell the disks are named in the error
- * if nothing else is found.
+ * Without a folder (find_scratch), in this order:
+ *
+ *    1. all mounts that may be a scratch (may_be_scratch): xfs, ext4 or btrfs, whole, visible, no folder of the system
+ *    2. the disks below each of them (disks.c); none of them may carry the root file system too
+ *    3. the best by rank_of: local NVMe disks before the cloud's temporary disk, then more disks, then more GB
+ *
+ * With a folder (find_at): the mount that the folder is on, whatever that is.
+ *
+ * Mounts of which sysfs does not tell the disks are named in the error if nothing else is found.
  */
 #include "system/scratch.h"
 #include "system/disks.h"
@@ -27,7 +33,8 @@ static bool is_hidden(const struct muster_mounts *mounts, size_t index)
 	return false;
 }
 
-/* The device below a file system: by its number, or by the name of the source where it has none of its own (btrfs). */
+/* The device below a file system: by its number, or by the name of the source for btrfs, whose number is one of its own
+ * (0:N) and not that of a disk. tmpfs and network file systems have no device here. */
 static int device_of(
 	const char *root, const struct muster_mount *mount, char *ret, size_t size, struct muster_error *err)
 {
@@ -97,6 +104,7 @@ static bool may_be_scratch(const char *root, const struct muster_mounts *mounts,
 	       !is_of_the_system(mount->point) && !is_hidden(mounts, index) && !has_a_system(root, mount->point);
 }
 
+/* The volume in words (layout): what decides how fast it can be. */
 static void describe(const char *root, const struct muster_mount *mount, const struct muster_volume *volume,
 	struct muster_scratch *ret)
 {
@@ -117,6 +125,8 @@ static void describe(const char *root, const struct muster_mount *mount, const s
 	ret->missing = volume->members_missing;
 }
 
+/* What is known without the disks. layout is the type of the file system until describe() knows better. The first of
+ * the options is "ro" or "rw". */
 static void start(const struct muster_mount *mount, const char *path, struct muster_scratch *ret)
 {
 	const char *first = mount->options;
@@ -165,6 +175,7 @@ static struct muster_volume volume_of_system(const char *root, const struct must
 	return volume;
 }
 
+/* `unknown` keeps the last mount whose disks are not known, for the error. */
 static int find_scratch(const char *root, struct muster_scratch *ret, struct muster_error *err)
 {
 	struct muster_mounts mounts;
@@ -202,6 +213,8 @@ static int find_scratch(const char *root, struct muster_scratch *ret, struct mus
 	return 0;
 }
 
+/* The mount with the longest point that is the folder or above it; of equal ones the last, which hides the others. The
+ * folder's text is compared, links in it are not followed. */
 static int find_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
 {
 	struct muster_mounts mounts;

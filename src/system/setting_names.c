@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* setting_names.c - whether the files and devices that a variable names are there */
+/* setting_names.c - whether the files and devices that a variable names are there
+ *
+ * What a value of each kind may be, and what is looked for:
+ *
+ *    files         "/opt/topo.xml"                  the path, below root; a name without "/" is not looked for
+ *    interfaces    "eth", "=eth0", "^docker"        /sys/class/net
+ *    adapters      "mlx5_0:1,mlx5_1", "=mlx5_0"     /sys/class/infiniband
+ *
+ * NCCL takes words as beginnings of names, with "=" as whole names; with "^" they are names that NCCL must not use, and
+ * are not looked for. UCX and Gloo take whole names (`whole`).
+ */
 #include "system/setting_names.h"
 
 #include "system/sysfs.h"
@@ -44,6 +54,8 @@ static bool is_there(const struct muster_names *names, const char *word, size_t 
 }
 
 /* lists: of interfaces and of adapters; one that does not matter is empty. */
+/* The words of the list for which there is no device, joined by ", "; "none" when all are there. The port behind ":"
+ * does not count. "all" and patterns with *, ? or [ are not looked for. */
 static const char *lacking_devices(
 	const struct muster_names lists[2], const char *value, bool whole, struct muster_arena *arena)
 {
@@ -69,6 +81,7 @@ static const char *lacking_file(const char *root, const char *value, struct must
 	return access(path, R_OK) == 0 ? "none" : muster_arena_printf(arena, "%s: %s", value, strerror(errno));
 }
 
+/* Where sysfs lists no interface at all, interfaces cannot be compared: NULL. */
 const char *muster_setting_lacks(const char *root, const struct muster_setting *setting, struct muster_arena *arena)
 {
 	static const char *const classes[] = { "net", "infiniband" };

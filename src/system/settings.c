@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* settings.c - the environment variables that steer CUDA, NCCL, Gloo, UCX and MPI, and where each value comes from */
+/* settings.c - the environment variables that steer CUDA, NCCL, Gloo, UCX and MPI, and where each value comes from
+ *
+ * Life: muster_settings_init lists the named variables as not set; the environment is added first, then NCCL's files in
+ * the order in which NCCL reads them. The first source that has a variable counts, as for NCCL: `place` returns NULL
+ * for one that is set already.
+ *
+ * Other variables that begin with NCCL_ are appended as they come, up to MUSTER_SETTINGS_OTHERS_MAX.
+ */
 #include "system/settings.h"
 
 #include <string.h>
@@ -37,6 +44,7 @@ static const char *const named[] = {
 };
 _Static_assert(sizeof named / sizeof *named == MUSTER_SETTINGS_NAMED, "the header counts them");
 
+/* "NCCL_" and at least one more character; letters, digits and "_" only, MUSTER_SETTING_NAME_MAX bytes at most. */
 static bool is_nccl(const char *name, size_t length)
 {
 	static const char prefix[] = "NCCL_";

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* start.c - whether the node or its NVIDIA driver may still be starting */
+/* start.c - whether the node or its NVIDIA driver may still be starting
+ *
+ * A node that is young, or a driver that may be cold, gets more time before something counts as failed. PROCESSES_MS
+ * bounds the time for the list of processes.
+ */
 #include "system/start.h"
 
 #include "system/processes.h"
@@ -29,6 +33,7 @@ bool muster_node_is_young(const char *root)
 	return muster_node_up_s(root, &up_s, NULL) == 0 && up_s < YOUNG_S;
 }
 
+/* "May be" is the answer in doubt: where the processes cannot be listed, as in a container. */
 bool muster_driver_may_be_cold(const char *root)
 {
 	struct muster_processes processes;

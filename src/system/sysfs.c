@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* sysfs.c - the small files, directories and links of sysfs */
+/* sysfs.c - the small files, directories and links of sysfs
+ *
+ * Each function reads one file, directory or link, whole or not at all, and names the path in its error.
+ */
 #include "system/sysfs.h"
 
 #include "util/text.h"
@@ -39,6 +42,7 @@ int muster_sysfs_natural(const char *path, long *ret, struct muster_error *err)
 	return 0;
 }
 
+/* A directory that does not exist has no entries, and is no error: a node without RDMA has no /sys/class/infiniband. */
 int muster_sysfs_names(const char *directory, struct muster_names *ret, struct muster_error *err)
 {
 	*ret = (struct muster_names){ 0 };
@@ -78,6 +82,8 @@ int muster_sysfs_link(const char *path, char *ret, size_t size)
 	return 0;
 }
 
+/* The parts are matched as texts of digits: %x of sscanf would take blanks, signs and 0x. A PCI bus has 32 devices: the
+ * first digit of the device is 0 or 1. */
 int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct muster_error *err)
 {
 	char domain[9], bus[3], device[3], function[2], text[32];
@@ -110,6 +116,7 @@ int muster_sysfs_pci_address(const char *device, char *ret, size_t size, struct 
 	return muster_fail(err, MUSTER_EIO, "%s is not the link to a PCI device", device);
 }
 
+/* `length` bounds the text, which need not end in NUL. The product with 512 must fit into 64 bits. */
 int muster_sectors_gb(const char *text, size_t length, double *ret, struct muster_error *err)
 {
 	uint64_t sectors = 0;

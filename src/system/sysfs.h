@@ -19,7 +19,8 @@ int muster_sysfs_number(const char *path, long *ret, struct muster_error *err);
 int muster_sysfs_natural(const char *path, long *ret, struct muster_error *err);
 
 /* What follows key and its separators, blanks, ':' and '=', on the first line that begins with it ("MemTotal:   16 kB",
- * "PRETTY_NAME=..."), without blanks at its end. -1 with err naming the path: MUSTER_EIO or MUSTER_ENOPERMISSION. */
+ * "PRETTY_NAME=..."), without blanks at its end. -1 with err naming the path: MUSTER_ENOPERMISSION or MUSTER_EIO when
+ * the file cannot be opened, MUSTER_EABSENT when it has no such line. */
 int muster_sysfs_line(const char *path, const char *key, char *ret, size_t size, struct muster_error *err);
 
 /* The entries of a directory in natural order (mlx5_2 before mlx5_10), without "." files. A directory that does not

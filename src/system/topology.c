@@ -1,9 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* topology.c - the node's hwloc topology, loaded once in a process: what is near what in it, and what may be used
  *
- * The kernel's numa_node file is believed before hwloc, which derives places from the PCI tree; where both know and
- * contradict each other, neither is believed. A node without CPUs (HBM of Grace Hopper, CXL) stands for the nearest one
- * with CPUs, by the kernel's distances, else by the hierarchy of hwloc.
+ * Where a device is (muster_topology_device_node), by two sources:
+ *
+ *    kernel's numa_node file    hwloc's place in the PCI tree    result
+ *    a node with CPUs           near the same CPUs               that node
+ *    a node without CPUs        near the CPUs of the nearest     the nearest node with CPUs
+ *    a node                     near other CPUs                  an error: the two contradict each other
+ *    -1, or no file             near one node                    hwloc's node
+ *    -1, or no file             near several nodes               an error: not known
+ *
+ * The kernel's file is believed before hwloc, which derives places from the PCI tree. A node without CPUs (HBM of Grace
+ * Hopper, CXL) stands for the nearest one with CPUs, by the kernel's distances, else by the hierarchy of hwloc.
+ *
+ * The CPUs of the node are compared with the kernel's list as well (check_cpus).
  */
 #include "system/topology.h"
 
@@ -17,6 +27,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* All components that would open a driver of an accelerator are switched off. INCLUDE_DISALLOWED: with CPUs that a
+ * cgroup forbids, so that a NUMA node keeps its real set. */
 static int load(hwloc_topology_t *ret, struct muster_error *err)
 {
 	/* hwloc's plugins for accelerators open the drivers by themselves: slow, and no deadline of ours would name
@@ -51,6 +63,7 @@ hwloc_topology_t muster_topology(struct muster_error *err)
 	return topology;
 }
 
+/* The NUMA node with the fewest CPUs that contains the CPU, of equal ones the lowest index. */
 static hwloc_obj_t home_of(hwloc_topology_t topology, unsigned int cpu)
 {
 	hwloc_obj_t node = NULL, home = NULL;
@@ -113,6 +126,8 @@ static hwloc_obj_t nearest_by_distance(hwloc_topology_t topology, hwloc_obj_t fr
 	return best;
 }
 
+/* The node itself when it is a home of CPUs; else the nearest home by the kernel's distances; else the only home of the
+ * first object above the node that has CPUs. NULL when none of these decides. */
 static hwloc_obj_t nearest_with_cpus(hwloc_topology_t topology, hwloc_obj_t node)
 {
 	hwloc_nodeset_t homes = hwloc_bitmap_alloc();
@@ -137,6 +152,7 @@ static bool is_job_script(void)
 	return getenv("SLURM_JOB_ID") && (!step || strtoull(step, NULL, 10) >= 0xfffffff0);
 }
 
+/* hwloc's allowed set; in a job's script also limited to the process's own mask, see topology.h. */
 int muster_topology_usable(hwloc_topology_t topology, hwloc_cpuset_t ret, struct muster_error *err)
 {
 	hwloc_bitmap_copy(ret, hwloc_topology_get_allowed_cpuset(topology));
@@ -152,6 +168,7 @@ int muster_topology_usable(hwloc_topology_t topology, hwloc_cpuset_t ret, struct
 	return failed ? -1 : 0;
 }
 
+/* A node whose CPUs are all those of the machine, in several packages, says nothing: NUMA is off there. */
 int muster_topology_package(hwloc_topology_t topology, hwloc_obj_t node, hwloc_cpuset_t ret, struct muster_error *err)
 {
 	hwloc_const_cpuset_t all = hwloc_topology_get_topology_cpuset(topology);
@@ -205,6 +222,7 @@ static int check_cpus(const char *root, hwloc_obj_t node, struct muster_error *e
 	return result;
 }
 
+/* The place of a device that hwloc does not know is the whole machine, which contradicts no node. */
 int muster_topology_device_node(hwloc_topology_t topology, const char *root, const char *directory, const char *bus_id,
 	hwloc_obj_t *ret_node, struct muster_error *err)
 {

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* At least eight elements, so that a short list does not grow once for each element. */
 void *muster_array_grow(void *items, size_t *room, size_t least, size_t size)
 {
 	enum { FIRST = 8 };
@@ -20,6 +21,7 @@ void *muster_array_grow(void *items, size_t *room, size_t least, size_t size)
 
 /* ---- comparisons for qsort and bsearch, the median and percentiles ---- */
 
+/* Binary search: everything before `low` comes before the key, nothing from `high` on does. */
 size_t muster_array_before(const void *key, const void *items, size_t count, size_t size,
 	int (*order)(const void *element, const void *key))
 {

@@ -1,7 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* child.c - start a program, learn of its end, or run it to its end with a deadline; no shell
  *
- * Between fork and exec only async-signal-safe calls: another thread may hold any lock at the fork.
+ * Three ways to use it: muster_child_fork (a new process that goes on in the caller's code), muster_child_start (a
+ * program; its end is asked for with muster_child_ended or muster_child_kill), and muster_child_run (a program, what it
+ * prints, and its exit code, within a deadline).
+ *
+ * Between fork and exec only async-signal-safe calls are allowed: another thread may hold any lock at the fork, and it
+ * does not exist in the new process to release it. So nothing there may use malloc or stdio.
+ *
+ * How muster_child_start learns that the program has begun (MUSTER_CHILD_AWAITED): the new process has the write end of
+ * a pipe that exec closes (O_CLOEXEC). A read that ends without a byte means that exec has worked; otherwise errno
+ * comes through the pipe.
  */
 #include "util/child.h"
 
@@ -26,6 +35,9 @@ enum {
 	FALLBACK_DESCRIPTORS = 1024, /* that a program does not inherit where there is no close_range */
 };
 
+/* A process may have been started with SIGCHLD set to SIG_IGN: the kernel would then reap children by itself, and
+ * waitpid would find none. A bound process asks for SIGKILL at the end of its starter, and then looks whether the
+ * starter had ended before it asked. */
 int muster_child_fork(bool bound, pid_t *ret, struct muster_error *err)
 {
 	struct sigaction action;
@@ -42,8 +54,9 @@ int muster_child_fork(bool bound, pid_t *ret, struct muster_error *err)
 
 /* -- in the new process -- */
 
-/* First out of the way of the final numbers, then onto them: descriptor 1 may have to become 2, and 2 to become 1. From
- * the fork to the program nothing may take a lock (malloc, stdio), as another thread may have held it. */
+/* Put how->descriptors at 0, 1, 2, ... In two steps: first copies at numbers from CLEAR on, then these onto the final
+ * numbers. In one step, with 1 to become 2 and 2 to become 1, the first dup2 would overwrite a descriptor that is still
+ * needed. The copies close at exec, and what dup2 makes does not. */
 static int place_descriptors(const struct muster_child *how)
 {
 	int clear[MUSTER_CHILD_DESCRIPTORS_MAX], count = (int)how->descriptor_count;
@@ -61,6 +74,7 @@ static int place_descriptors(const struct muster_child *how)
 	return 0;
 }
 
+/* A new program inherits ignored and blocked signals. By default none is blocked in it. */
 static void set_signals(const struct muster_child *how)
 {
 	static const int others[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };
@@ -78,7 +92,8 @@ static void say(const char *text)
 	(void)!write(STDERR_FILENO, text, strlen(text));
 }
 
-/* report: where errno goes when there is no program; -1: words to stderr. */
+/* Become the program, or end. report: the end of a pipe where errno goes when there is no program; -1: words go to
+ * stderr. `report` itself moves out of the way of the final descriptors first. */
 static _Noreturn void become(const struct muster_child *how, int report)
 {
 	char *const *argv = (char *const *)(uintptr_t)how->argv;
@@ -111,7 +126,7 @@ static _Noreturn void become(const struct muster_child *how, int report)
 
 /* -- in this one -- */
 
-/* The program has begun when its end of the pipe is closed. */
+/* Read the pipe until exec closes it, or errno comes. In the second case the child is reaped here. */
 static int await(pid_t pid, int report, const char *program, struct muster_error *err)
 {
 	int why = 0;
@@ -147,6 +162,8 @@ int muster_child_start(const struct muster_child *how, pid_t *ret, struct muster
 	return 0;
 }
 
+/* waitpid does not wait: it is asked each millisecond until the time is over. -1 of waitpid (no such child) counts as
+ * ended with an unknown status, since somewhere else it was reaped. */
 bool muster_child_ended(pid_t pid, int wait_ms, int *ret_status)
 {
 	double until_ms = muster_now_ms() + wait_ms;
@@ -201,8 +218,8 @@ static void stream_read(struct stream *stream)
 	stream->length += kept;
 }
 
-/* Until the process is reaped; false when its time is up. What it leaves in the pipes is read, but another process that
- * inherited them is not waited for. */
+/* Read both streams until the process is reaped; false when its time is up. After the end, what is in the pipes is
+ * still read, without waiting: another process that inherited the pipes may keep them open. */
 static bool wait_until(pid_t pid, double until_ms, struct stream streams[STREAMS], int *ret_status)
 {
 	for (bool ended = false;;) {
@@ -221,7 +238,8 @@ static bool wait_until(pid_t pid, double until_ms, struct stream streams[STREAMS
 	}
 }
 
-/* The program, with pipes for what it prints. */
+/* The program with /dev/null as its input and a pipe for each stream. Our ends do not block. The other ends are closed
+ * here in any case, so that the pipes end with the program. */
 static int start_with_streams(
 	const char *const *argv, struct stream streams[STREAMS], pid_t *ret, struct muster_error *err)
 {
@@ -250,6 +268,7 @@ static int start_with_streams(
 	return rc;
 }
 
+/* At the deadline the whole process group is killed: a program may have started others, which hold its pipes. */
 int muster_child_run(
 	const char *const *argv, int deadline_ms, struct muster_child_output *ret, struct muster_error *err)
 {

@@ -13,6 +13,7 @@ static double monotonic(const struct muster_clock *clock)
 	return muster_now_ms();
 }
 
+/* CLOCK_MONOTONIC_RAW is not corrected by a time service. */
 static double raw(const struct muster_clock *clock)
 {
 	struct timespec now;
@@ -30,6 +31,7 @@ struct timespec muster_clock_after(double ms)
 const struct muster_clock muster_clock_monotonic = { .now_ms = monotonic };
 const struct muster_clock muster_clock_raw = { .now_ms = raw };
 
+/* The second number of /proc/PID/schedstat: nanoseconds that the thread was ready to run and waited for a CPU. */
 double muster_starved_ms(const char *thread)
 {
 	char path[64], line[128];

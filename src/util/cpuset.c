@@ -1,7 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cpuset.c - the texts of CPU sets; the sets are hwloc's bitmaps
  *
- * hwloc's own readers take a text that begins well for a good one: each text is checked whole before hwloc sees it.
+ * Three forms of text and what each is for:
+ *
+ *    "ffffff000000"                muster_cpuset_parse_mask    srun --cpu-bind=mask_cpu
+ *    "0-3,8"                       muster_cpuset_parse_list    the kernel's cpulist files
+ *    "00000000,0000ffff,ff000000"  muster_cpuset_parse_words   sysfs, NCCL's topology files
+ *
+ * hwloc's own readers accept a text that only begins well: each text is checked whole before hwloc sees it.
  */
 #include "util/cpuset.h"
 
@@ -44,6 +50,7 @@ static bool read_cpu(const char **at, unsigned long *ret)
 	return good;
 }
 
+/* Each turn of the loop reads "LOW" or "LOW-HIGH" and the comma behind it. A comma at the end is an error. */
 hwloc_bitmap_t muster_cpuset_parse_list(const char *text, struct muster_error *err)
 {
 	hwloc_bitmap_t set = hwloc_bitmap_alloc();

@@ -39,6 +39,7 @@ void muster_env_set(enum muster_env variable, const char *value, bool keep)
 	setenv(muster_env_variables[variable].name, value, !keep);
 }
 
+/* unsetenv moves the rest of `environ` forward: after it the next entry is at the same index. */
 void muster_env_unset_if(bool (*chosen)(const char *entry, size_t name_length))
 {
 	for (size_t i = 0; environ[i];) {
@@ -56,6 +57,8 @@ bool muster_env_is_of_job(const char *entry, size_t name_length)
 	return strncmp(entry, "SLURM_", 6) == 0 || strncmp(entry, "PMI_", 4) == 0 || strncmp(entry, "PMIX_", 5) == 0;
 }
 
+/* PMIX_NAMESPACE is "slurm.pmix.JOB.STEP" under srun with PMIx, and another text under mpirun. A process that has no
+ * PMIX_NAMESPACE is taken as started by srun. */
 const char *muster_env_of_step(const char *name)
 {
 	const char *job = getenv("PMIX_NAMESPACE"); /* srun without PMIx sets none */

@@ -28,8 +28,10 @@ static const char *const names[] = {
 };
 _Static_assert(sizeof names / sizeof *names == MUSTER_CODE_COUNT, "every code has a name");
 
-/* One line, cut with "..." when it does not fit. Messages of vendors and names in files bring anything along: newlines
- * become blanks, whatever else could drive a terminal and bytes that are not UTF-8 a question mark. */
+/* Make the text one line of plain UTF-8. Messages of vendors and names in files may have anything: newlines and tabs
+ * become blanks; control characters, other characters that could drive a terminal, and bytes that are not UTF-8 become
+ * '?'. length: as vsnprintf returned it; a text that did not fit ends in "...". The cut may fall into a character,
+ * whose rest then becomes '?'. The text only gets shorter, so that it is rewritten in place. */
 static void tidy(char *text, size_t size, int length)
 {
 	if (length >= (int)size)
@@ -69,6 +71,8 @@ int muster_fail(struct muster_error *err, enum muster_code code, const char *for
 	return -1;
 }
 
+/* The new text is made in a buffer of its own, since err->text is a part of it. muster_fail cuts it to the usual size.
+ */
 int muster_wrap(struct muster_error *err, const char *format, ...)
 {
 	if (!err)

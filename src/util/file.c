@@ -1,9 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* file.c - files are opened to be read, and written whole or not at all
  *
- * What is written has no name until it is whole, where the file system can do that; a writer that is killed then leaves
- * nothing. Elsewhere it has a name of its own beside the path. The path itself is replaced, and never followed if it is
- * a link.
+ * How a file is written:
+ *
+ *    muster_file_open      a file without a name (O_TMPFILE), where the file system has that; else "PATH.XXXXXX"
+ *    (the caller writes)
+ *    muster_file_commit    flush, fsync, give it a name beside PATH if it has none, rename it to PATH, fsync the folder
+ *    muster_file_abandon   close it, and remove its temporary name
+ *
+ * So PATH has the old content or the whole new one at any time. A writer that is killed leaves nothing when its file
+ * has no name yet. PATH itself is replaced: if it is a link, the link is replaced and not followed.
+ *
+ * Written to directly, without a temporary file: standard output ("-"), FIFOs, character devices, and files that are
+ * open already under a name of the kernel (/dev/stdout, /dev/fd/3).
+ *
+ * PATH.gz: what the caller writes goes through a stream that deflates (gzip.c) to `plain`.
  */
 #include "util/file.h"
 
@@ -22,6 +33,8 @@
 
 enum { NAMES_TRIED = 100 };
 
+/* "-" is a copy of descriptor 0, so that the caller can close what it gets. O_NONBLOCK: open does not wait for the
+ * writer of a FIFO. */
 int muster_file_open_read(const char *path, struct muster_error *err)
 {
 	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0)
@@ -71,6 +84,8 @@ static int open_special(struct muster_file *file, const char *path, struct muste
 	return -1;
 }
 
+/* There is no call that only asks for the mask. mkostemp makes files with mode 0600, and the mask gives them the usual
+ * one. */
 static mode_t current_umask(void)
 {
 	mode_t mask = umask(0);
@@ -130,6 +145,7 @@ static int open_plain(struct muster_file *file, const char *path, struct muster_
 	return -1;
 }
 
+/* With a name that ends in .gz, the caller writes to file->out, which deflates to file->plain. */
 int muster_file_open(struct muster_file *file, const char *path, struct muster_error *err)
 {
 	*file = (struct muster_file){ 0 };
@@ -171,7 +187,8 @@ static void sync_directory(const char *path)
 	free(directory);
 }
 
-/* Give what has no name yet one beside its path: only a name can be put in another's place. */
+/* Give the file without a name one beside its path, since only a file with a name can be renamed over another. linkat
+ * cannot replace a file: names of the process id and a number are tried until one is free. */
 static int name_it(struct muster_file *file)
 {
 	char *self = muster_asprintf("/proc/self/fd/%d", fileno(file->out));
@@ -190,6 +207,8 @@ static int name_it(struct muster_file *file)
 	return failed;
 }
 
+/* The deflating stream is closed first: closing writes the end of the gzip data. errno is read before the cleanup,
+ * which may change it. 0 there means a write error of which no call has told the reason. */
 int muster_file_commit(struct muster_file *file, struct muster_error *err)
 {
 	const char *name = file->path ? file->path : file->out == stdout ? "stdout" : "the report's FIFO or device";

@@ -25,8 +25,8 @@ struct muster_names {
 };
 
 /* The entries of a directory that end in suffix ("" for all), without those that begin with '.', in an order of
- * scandir(3): alphasort or versionsort. -1 with err naming the directory (MUSTER_ENOPERMISSION or MUSTER_EIO), and
- * errno. The caller releases ret with muster_names_done. */
+ * scandir(3): alphasort or versionsort. -1 with err naming the directory (as muster_errno_code has it), and errno. The
+ * caller releases ret with muster_names_done. */
 int muster_file_names(const char *directory, const char *suffix,
 	int (*order)(const struct dirent **, const struct dirent **), struct muster_names *ret,
 	struct muster_error *err);

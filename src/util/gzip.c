@@ -51,6 +51,9 @@ void muster_gunzip_free(struct muster_gunzip *gunzip)
 	free(gunzip);
 }
 
+/* zlib counts in 32 bits: at most 2^30 bytes are handed over at once. The loop goes on while there is input and nothing
+ * came out, as at a header. A file may consist of several gzip members one behind the other: at the end of each,
+ * inflateReset begins the next. */
 long muster_gunzip_inflate(struct muster_gunzip *gunzip, const unsigned char **in, size_t *in_length, void *out,
 	size_t room, struct muster_error *err)
 {
@@ -89,6 +92,7 @@ struct deflater {
 };
 
 /* 0, or -1 with errno. */
+/* Deflate `length` bytes and write what comes out. deflate has more to give as long as it fills the whole buffer. */
 static int deflate_all(struct deflater *d, const char *text, size_t length, int flush)
 {
 	int code = Z_OK;
@@ -121,6 +125,7 @@ static int close_text(void *cookie)
 	return rc;
 }
 
+/* A FILE of fopencookie. Its buffer of ROOM bytes spares a call of deflate for each small write. */
 FILE *muster_gzip_open(FILE *out, struct muster_error *err)
 {
 	const cookie_io_functions_t functions = { .write = write_text, .close = close_text };

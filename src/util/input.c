@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* input.c - a file is read from its beginning to its end, as it is or inflated from gzip */
+/* input.c - a file is read from its beginning to its end, as it is or inflated from gzip
+ *
+ * Life of an input: begin checks the kind and the size of the open file, the first read looks at the first two bytes
+ * (gzip or not), and each further read copies or inflates the next bytes. done frees the memory; the descriptor is the
+ * caller's.
+ *
+ * `limit` bounds what comes out, not only the size of the file: a small gzip file may inflate to gigabytes.
+ */
 #include "util/input.h"
 
 #include "muster/arena.h"
@@ -36,6 +43,8 @@ void muster_input_done(struct muster_input *input)
 	*input = (struct muster_input){ .fd = -1 };
 }
 
+/* A descriptor that does not block (muster_file_open_read, a pipe of another process) may have no data yet: then wait
+ * for some. */
 static ssize_t read_some(int fd, void *into, size_t room, struct muster_error *err)
 {
 	ssize_t got;
@@ -53,6 +62,7 @@ static int refill(struct muster_input *input, struct muster_error *err)
 	return got < 0 ? -1 : 0;
 }
 
+/* The first block decides. What was read of a plain file is handed out first (copy_some). */
 static int begin(struct muster_input *input, struct muster_error *err)
 {
 	input->begun = true;
@@ -64,6 +74,8 @@ static int begin(struct muster_input *input, struct muster_error *err)
 	return 0;
 }
 
+/* inflate may use input without giving a byte: it gets more input until some comes out. The end of the file in the
+ * middle of gzip data is an error, since a cut report would look like a short one. */
 static ssize_t inflate_some(struct muster_input *input, char *into, size_t room, struct muster_error *err)
 {
 	for (;;) {

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* line_reader.c - a file from outside, line by line
  *
- * The text before `at` was handed out and may go. A line that is longer than `most` is dropped as it is read, block by
- * block (`skipping`), so that no input makes the buffer grow beyond one line and one block.
+ * The buffer: what stands before `at` was handed out and may go.
+ *
+ *    text: [ handed out | line at hand, not whole yet | room for a block of READ_BYTES and a NUL ]
+ *          0            at                            length
+ *
+ * A line that is not whole and is longer than `most` is dropped as it is read, block by block (`skipping`). So no input
+ * makes the buffer grow much beyond one line and one block.
  */
 #include "util/line_reader.h"
 

@@ -12,9 +12,9 @@ struct muster_line_reader {
 	int fd;
 	char *text;
 	size_t room, length, at; /* of text: what was read, where the next line begins */
-	size_t most;             /* bytes of a line; what is longer is left out, and counted */
-	bool ended, skipping;    /* skipping: the line at hand is longer than any may be */
-	bool cut;                /* the line handed out lacks its newline: the end of all came first */
+	size_t most; /* bytes of a line; a longer one is left out, and counted (less than 64 KiB more may pass) */
+	bool ended, skipping; /* skipping: the line at hand is longer than any may be */
+	bool cut;             /* the line handed out lacks its newline: the end of all came first */
 	size_t too_long;
 };
 

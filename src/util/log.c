@@ -2,7 +2,11 @@
 /* log.c - lines on standard error, for people or for a log collector
  *
  * A line is made in memory and written by one call: ranks share a terminal, and lines of two processes must not mix.
- * The place of a line says whom it is about; of a line without one, this process.
+ * The place of a line says whom it is about (a rank, a node, a probe). A JSON line without a place is about this
+ * process; a plain line without one names no place.
+ *
+ *    muster: rank 3 node gpu-1: text
+ *    {"time": "2026-11-21T16:00:00.123Z", "level": "warn", "job": "17", "node": "gpu-1", "rank": 3, "message": "text"}
  */
 #include "util/log.h"
 

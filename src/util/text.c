@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+/* strtol alone would skip a leading space and ignore what stands behind the number; both are refused here. */
 int muster_parse_int(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err)
 {
 	char *end;
@@ -27,6 +28,7 @@ int muster_parse_int(const char *text, long low, long high, long *ret, const cha
 	return 0;
 }
 
+/* The number is checked against high / per before it is multiplied, so that the product cannot overflow. */
 int muster_parse_seconds(const char *text, long low, long high, long *ret, const char *what, struct muster_error *err)
 {
 	static const struct {
@@ -59,6 +61,7 @@ int muster_parse_double(const char *text, double *ret, const char *what, struct 
 	return 0;
 }
 
+/* The first character must be a digit: strtoull would accept "-1" and give the largest number. */
 int muster_parse_bytes(const char *text, uint64_t *ret, const char *what, struct muster_error *err)
 {
 	static const char units[] = "KMG";
@@ -93,6 +96,7 @@ int muster_parse_name(
 	return muster_fail(err, MUSTER_EUSAGE, "%s: %s is needed, found \"%.60s\"", what, all, text);
 }
 
+/* In the largest unit in which the count is a whole number, so that nothing is rounded: 1536 bytes are "1536 B". */
 const char *muster_bytes_text(uint64_t bytes, char *out, size_t size)
 {
 	static const char *const units[] = { "B", "KiB", "MiB", "GiB", "TiB" };
@@ -111,6 +115,7 @@ bool muster_text_ends_in(const char *text, const char *end)
 	return length >= bytes && strcmp(text + length - bytes, end) == 0;
 }
 
+/* strchr finds the NUL at the end of its first argument too: the end of the list also ends a word. */
 bool muster_text_has_word(const char *list, const char *word)
 {
 	size_t length = strlen(word);
@@ -138,6 +143,8 @@ const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE])
 	return out;
 }
 
+/* One read, since a file of sysfs gives its content in one piece. O_NONBLOCK: a FIFO in its place must not make this
+ * wait. */
 int muster_read_line(const char *path, char *ret, size_t size, struct muster_error *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -187,7 +194,8 @@ void muster_sleep_ms(double ms)
 
 /* ---- characters of UTF-8; characters that must be escaped for a terminal or a reader ---- */
 
-/* Unicode 15, table 3-7. */
+/* By Unicode 15, table 3-7 (well-formed UTF-8). `low` and `high` are the limits of the second byte, which exclude
+ * overlong forms (after e0 and f0), surrogates (after ed) and what is beyond U+10FFFF (after f4). */
 size_t muster_utf8_next(const char *text, size_t left, unsigned long *ret_point)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -245,6 +253,8 @@ static bool is_plain(char c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
+/* `plain` is where the text begins that was not written yet: whole stretches are written at once, up to the next
+ * character that must be escaped. All harmful characters are below U+10000, so that one \uXXXX is enough. */
 void muster_utf8_quote(FILE *out, const char *text)
 {
 	putc_unlocked('"', out);
@@ -288,6 +298,8 @@ static size_t least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
+/* The table of Levenshtein with one row in memory: row[j] is the distance of the first i letters of a and the first j
+ * letters of b; `corner` is what row[j - 1] was for i - 1. */
 size_t muster_suggest_distance(const char *a, const char *b)
 {
 	size_t row[NAME_MAX_COMPARED + 1];
@@ -326,6 +338,7 @@ static size_t distance_of(const char *name, const char *candidate)
 	return is_word && strcasestr(candidate, name) ? PART : SIZE_MAX;
 }
 
+/* The three nearest names so far, sorted by insertion; of equally near names the first one in the list comes first. */
 const char *muster_suggest(
 	const char *name, const void *names, size_t count, size_t element, char out[MUSTER_SUGGEST_MAX])
 {

@@ -6,6 +6,9 @@
 #include <string.h>
 #include <time.h>
 
+/* strptime is lenient: it takes one digit where two are needed, and a second 60. So the form is checked first,
+ * character by character. Then the time is written again and compared: the 31st of February would come back as a day in
+ * March. */
 int muster_utc_read(const char *text, int64_t *ret)
 {
 	static const char form[] = "dddd-dd-ddTdd:dd:ddZ";

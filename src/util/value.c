@@ -51,6 +51,8 @@ bool muster_value_equal(struct muster_value a, struct muster_value b)
 	}
 }
 
+/* Whole numbers below 10^15 in full, others with four significant digits, but from 1000 on without a fraction: "26.1",
+ * "0.4567", "1234", "8589934592". */
 const char *muster_value_text(struct muster_value value, char *out, size_t size)
 {
 	switch (value.type) {

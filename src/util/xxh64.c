@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* xxh64.c - XXH64 with seed 0 */
+/* xxh64.c - XXH64 with seed 0
+ *
+ * Names as in the specification (xxhash_spec.md): four accumulators (`lanes`) take stripes of 32 bytes; what does not
+ * fill a stripe waits in `rest`; the value mixes the lanes, the length and the rest. muster_xxh64_value changes
+ * nothing, so that more can be added after it.
+ */
 #include "util/xxh64.h"
 
 #include <endian.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cublaslt.c - cuBLASLt, opened at run time */
+/* cublaslt.c - cuBLASLt, opened at run time
+ *
+ * The first of three sonames that can be opened is taken, the newest first.
+ */
 #include "vendor/cublaslt.h"
 #include "vendor/library.h"
 

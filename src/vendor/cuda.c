@@ -33,6 +33,7 @@ const struct muster_cuda *muster_cuda(struct muster_error *err)
 	return muster_library_open(&muster_cuda_library, err) < 0 ? NULL : &functions;
 }
 
+/* The driver knows its own errors by name: a newer driver may give codes that cuda_abi.h does not list. */
 int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call)
 {
 	const char *name = NULL, *text = NULL;
@@ -68,6 +69,8 @@ int muster_cuda_uuid(const struct muster_cuda *cuda, CUdevice device, char *ret,
 	return 0;
 }
 
+/* By polling, since cuStreamSynchronize would block for as long as the GPU hangs, and the probe could not report
+ * anything. Between two queries the thread sleeps for 20 us. */
 int muster_cuda_wait(const struct muster_cuda *cuda, CUstream stream, int timeout_ms, struct muster_error *err)
 {
 	double deadline = muster_now_ms() + timeout_ms;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cufile.c - cuFile, opened at run time */
+/* cufile.c - cuFile, opened at run time
+ *
+ * Two settings of cuFile are environment variables: where its log file goes, and whether it may take its compatibility
+ * mode. muster_cufile_quiet sets both before cuFile is used. The mode is changed between two opens of cuFile's driver.
+ */
 #include "vendor/cufile.h"
 #include "vendor/library.h"
 
@@ -35,8 +39,8 @@ void muster_cufile_quiet(void)
 	muster_cufile_allow_compatibility(true);
 }
 
-/* The text is a part of the environment, so that a later change does not move the environment under a library's
- * threads. */
+/* putenv makes the text itself a part of the environment. A later change of the mode only overwrites the value in
+ * place, and does not move the environment while a thread of a library may read it. "true" and "false" both fit. */
 void muster_cufile_allow_compatibility(bool allowed)
 {
 	static char entry[] = "CUFILE_ALLOW_COMPAT_MODE=false";

@@ -1,8 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* http.c - one GET of a small text, by libcurl where muster was built with it
  *
- * libcurl brings some thirty libraries, which cost 30 ms of every start of a program that is linked with it. It is
- * opened by the one rank that asks.
+ * libcurl brings some thirty libraries, which cost 30 ms of every start of a program that is linked with it. So it is
+ * opened at run time, by the one rank that asks.
+ *
+ * A request: a curl handle is made, configured (proxy off, both time limits, at most `most` bytes of answer),
+ * performed, and freed. Errors have the same words for the same cause on every node, so that reports can put nodes
+ * together.
+ *
+ * libcurl is the only library with preloaded_first: the simulator preloads a curl_easy_perform of its own
+ * (sim/standins/preload.c).
  */
 #define CURL_DISABLE_DEPRECATION /* CURLOPT_PROTOCOLS: its successor is newer than the libraries we support */
 #include "vendor/http.h"
@@ -60,7 +67,8 @@ struct answer {
 	bool too_long;
 };
 
-/* libcurl calls it for every piece; anything but the piece's size ends the transfer. */
+/* libcurl calls it for every piece of the answer; a return value other than the piece's size ends the transfer with an
+ * error. */
 static size_t take(char *piece, size_t size, size_t count, void *arg)
 {
 	struct answer *answer = arg;
@@ -87,7 +95,8 @@ static bool configure(
 	       curl.easy_setopt(easy, CURLOPT_WRITEDATA, answer) == CURLE_OK;
 }
 
-/* What became of the request. file:// has no status. */
+/* What became of the request. A file:// answer has no status (0). too_long comes first: libcurl reports it as a write
+ * error, which would say nothing. */
 static int conclude(CURL *easy, CURLcode code, const struct muster_http_request *request, const struct answer *answer,
 	struct muster_error *err)
 {

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* library.c - open a vendor library at run time, and know what was really loaded
  *
+ * Life of a library: its struct stands in the file that knows it (cuda.c, nvml.c, ...), closed and without
+ * functions at first. The first call of muster_library_open by any thread opens it and fills its functions in, or keeps
+ * the reason why not. Every later call gives the same answer. Nothing is ever closed: unloading drivers is not safe.
+ *
  * RTLD_NOW, so that a library with unmet needs of its own fails here, with words, and not in the middle of a probe.
- * RTLD_LOCAL: the vendor libraries find each other by soname. Nothing is ever closed: unloading drivers is not safe.
+ * RTLD_LOCAL: the vendor libraries find each other by soname.
  */
 #include "vendor/library.h"
 
@@ -22,6 +26,8 @@ struct muster_library *const muster_libraries[MUSTER_LIBRARY_COUNT] = {
 
 static pthread_mutex_t opening = PTHREAD_MUTEX_INITIALIZER;
 
+/* The file that was loaded, links resolved. Reports name it: a library of another version may come first in the search
+ * path. */
 static void find_path(struct muster_library *library, void *handle)
 {
 	struct link_map *map;
@@ -33,6 +39,8 @@ static void find_path(struct muster_library *library, void *handle)
 	free(real);
 }
 
+/* Fill one function pointer in. A pointer to a function cannot be converted to `void *` in ISO C, so that it is copied
+ * as bytes. */
 static int fill_symbol(const struct muster_library *library, void *handle, const struct muster_symbol *symbol,
 	struct muster_error *err)
 {
@@ -64,6 +72,7 @@ static void *open_handle(const struct muster_library *library, struct muster_err
 	return handle;
 }
 
+/* library->handle is set last: a library that lacks a function counts as not opened. */
 static int open_once(struct muster_library *library, struct muster_error *err)
 {
 	void *handle = open_handle(library, err);
@@ -78,6 +87,8 @@ static int open_once(struct muster_library *library, struct muster_error *err)
 	return 0;
 }
 
+/* `tried` is atomic and is set after everything else. A caller that sees it needs no lock: nothing changes any more,
+ * and it does not wait while another library is being opened. */
 int muster_library_open(struct muster_library *library, struct muster_error *err)
 {
 	if (!library->tried) { /* else nothing changes any more, so that no call waits until another library is open */

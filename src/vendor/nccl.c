@@ -30,6 +30,8 @@ const struct muster_nccl *muster_nccl(struct muster_error *err)
 	return muster_library_open(&muster_nccl_library, err) < 0 ? NULL : &functions;
 }
 
+/* ncclInProgress is no error: the communicators are non-blocking, and the caller asks again. The text of
+ * ncclGetLastError says more than the code, and exists since NCCL 2.13. */
 int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclComm_t comm, struct muster_error *err,
 	const char *call)
 {
@@ -47,6 +49,7 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 	return muster_fail(err, code, "%s: %s (%d): %s", call, text, (int)result, last);
 }
 
+/* Up to 2.8 the number is X*1000 + Y*100 + Z (2804), from 2.9 on X*10000 + Y*100 + Z (20900). */
 const char *muster_nccl_version_text(int version, char *out, size_t size)
 {
 	int major = version < 10000 ? version / 1000 : version / 10000;

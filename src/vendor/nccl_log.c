@@ -2,15 +2,24 @@
 /* nccl_log.c - NCCL's own debug output: have it written to us, and read what it says
  *
  * Lines of NCCL 2.14 to 2.28 look like this; older ones print bus ids instead of the device numbers in brackets:
- *   node:2187:2301 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB/SHARP [RO]; OOB eth0:10.0.0.4<0>
- *   node:2187:2301 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read
- *   node:2187:2301 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0(3)/GDRDMA/Shared
- *   node:2187:2301 [0] NCCL INFO 24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels
- * Since 2.22 channels are made at the first collective, so the log is complete only after one.
+ *
+ *    node:2187:2301 [0] NCCL INFO NET/IB : Using [0]mlx5_0:1/IB [1]mlx5_1:1/IB/SHARP [RO]; OOB eth0:10.0.0.4<0>
+ *    node:2187:2301 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read
+ *    node:2187:2301 [0] NCCL INFO Channel 00/0 : 7[7] -> 8[0] [send] via NET/IB/0(3)/GDRDMA/Shared
+ *    node:2187:2301 [0] NCCL INFO 24 coll channels, 0 collnet channels, 16 nvls channels, 32 p2p channels
+ *
+ * Parts of a channel's line: "00/0" is the channel and an index above 0 for channels of ncclSend and ncclRecv; "7[7] ->
+ * 8[0]" are the ranks and their devices; behind "via" the transport. "NET/IB/0(3)/GDRDMA" is network IB, its device 0,
+ * which another rank (3) serves, with GPUDirect RDMA.
+ *
+ * Since 2.22 channels are made at the first collective, so that the log is complete only after one.
  *
  * NCCL_DEBUG_FILE is /proc/self/fd/N of a memfd: no file system is needed, and the text ends with the process. NCCL
- * opens it by name when its first call reads the environment; muster_nccl_log_read keeps all of them in one buffer, up
- * to 16 MiB.
+ * opens it by name when its first call reads the environment. muster_nccl_log_read keeps the whole text in one buffer,
+ * up to 16 MiB.
+ *
+ * All readers work on a copy in which every byte prints (muster_nccl_lines_copy), line by line, and change the copy
+ * while they take it apart.
  */
 #include "vendor/nccl_log.h"
 
@@ -46,8 +55,14 @@ static bool list_has(const char *list, const char *word)
 	return false;
 }
 
-/* INIT carries the channels and devices, NET the devices that NCCL takes as one; ENV says which variables and files
- * steer NCCL; TUNING names the algorithms. A user's list keeps its parts; "^A,B" is all parts without these. */
+/* Add the parts that we need to NCCL_DEBUG_SUBSYS: INIT has the channels and devices, NET the devices that NCCL takes
+ * as one, ENV the variables and files that steer NCCL, TUNING the algorithms. What becomes of a user's list:
+ *
+ *    not set, or empty              INIT,ENV,NET,TUNING
+ *    "^A,B" (all parts but these)   stays; INIT,ENV,NET,TUNING when INIT or TUNING is among these
+ *    "A,B" without ALL              INIT, NET and TUNING are put before it where it lacks them
+ *    with ALL                       stays
+ */
 static void choose_parts(void)
 {
 	const char *list = getenv("NCCL_DEBUG_SUBSYS");
@@ -86,6 +101,8 @@ int muster_nccl_log_start(struct muster_error *err)
 	return 0;
 }
 
+/* What NCCL has written since the last call is read behind what is in the buffer. When the file has become shorter,
+ * NCCL has opened it anew (which truncates it), and reading begins again. */
 const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err)
 {
 	static char *text;
@@ -123,8 +140,12 @@ struct words {
 	char of[KIND_COUNT][256];
 };
 
-/* A channel's transport, as one word: the first two parts of "P2P/CUMEM/read" or "NET/IB/0(3)/GDRDMA/Shared". The kind;
- * KIND_COUNT when it is none. */
+/* A channel's transport as one word: the first two parts, and "/GDRDMA" where a network channel uses it. Returns the
+ * kind; KIND_COUNT when the text is none. Blanks in it become "_", since words are separated by blanks.
+ *
+ *    "P2P/CUMEM/read"                 "P2P/CUMEM"
+ *    "NET/IB/0(3)/GDRDMA/Shared"      "NET/IB/GDRDMA"
+ */
 static size_t parse_transport(char *transport, char *ret, size_t size, bool *ret_gdr)
 {
 	size_t kind = 0;
@@ -141,6 +162,7 @@ static size_t parse_transport(char *transport, char *ret, size_t size, bool *ret
 	return kind;
 }
 
+/* Count the channel of a line, and add its word to those of its kind. */
 static void parse_channel(char *transport, struct words *words, struct muster_nccl_log *log)
 {
 	char word[64];
@@ -153,7 +175,13 @@ static void parse_channel(char *transport, struct words *words, struct muster_nc
 	add_word(words->of[kind], sizeof words->of[kind], word);
 }
 
-/* "[0]mlx5_0:1/IB [1]={[0] mlx5_1:1/RoCE, [1] mlx5_2:1/RoCE} [RO]; OOB ...": every name after a bracketed number. */
+/* The names of the devices in the list behind " : Using ", which ends at ";":
+ *
+ *    "[0]mlx5_0:1/IB [1]={[0] mlx5_1:1/RoCE, [1] mlx5_2:1/RoCE} [RO]; OOB ..."   mlx5_0:1 mlx5_1:1 mlx5_2:1
+ *    "[0]eth0:10.0.0.4<0>" with `socket`                                         eth0
+ *
+ * Every name after a bracketed number counts. "[RO]" is skipped, since it is no number. For InfiniBand the port behind
+ * the first ":" is a part of the name; for sockets an address follows there. */
 static void parse_devices(char *list, bool socket, struct muster_nccl_log *log)
 {
 	log->devices[0] = '\0';
@@ -184,6 +212,8 @@ int muster_nccl_count_of(const char *message, const char *what)
 	return digit && digit < end && end - digit < 6 ? (int)strtol(digit, NULL, 10) : -1;
 }
 
+/* The words are collected for each kind of transport and joined at the end in the order of the kinds, so that the
+ * result does not depend on the order of the lines. */
 void muster_nccl_log_parse(const char *text, size_t length, struct muster_nccl_log *ret)
 {
 	struct words words = { 0 };
@@ -225,7 +255,8 @@ struct way {
 	bool for_sends;                  /* these are channels that are not a collective's */
 };
 
-/* "00/1 : 0[0] -> 1[1] [send] via NET/IB/0": whether it joins the two, in any direction, and if it is for sends. */
+/* channel: "00/1 : 0[0] -> 1[1] [send] via NET/IB/0". Whether it joins the two ranks, in any direction. *ret_for_sends:
+ * the index behind "/" is above 0, which NCCL uses for ncclSend and ncclRecv alone. */
 static bool is_between(const char *channel, int own, int peer, bool *ret_for_sends)
 {
 	char *end;
@@ -244,7 +275,8 @@ static bool is_between(const char *channel, int own, int peer, bool *ret_for_sen
 	return *end == '[' && ((from == own && to == peer) || (from == peer && to == own));
 }
 
-/* "IB/0(3)/GDRDMA" */
+/* network: "IB/0(3)/GDRDMA". Keep the network and the number of its device, each pair once. -1 stands for a device
+ * without a number. */
 static void note_device(struct way *way, const char *network)
 {
 	struct way_device device = { .number = -1 };
@@ -260,6 +292,8 @@ static void note_device(struct way *way, const char *network)
 	way->devices[way->device_count++] = device;
 }
 
+/* Channels of ncclSend and ncclRecv count alone: when the first of them comes, what was noted of channels of
+ * collectives is dropped, and later channels of collectives are skipped. */
 static void note_channel(struct way *way, char *transport, bool for_sends)
 {
 	char word[64];
@@ -277,7 +311,9 @@ static void note_channel(struct way *way, char *transport, bool for_sends)
 		note_device(way, transport + strlen(kinds[kind]));
 }
 
-/* The device of that number, in "[0]mlx5_0:1/IB [1]={[0] mlx5_1:1/RoCE, [1] mlx5_2:1/RoCE} [RO]; OOB ...". */
+/* Find the entry with the device's number in the list behind " : Using ", and add its names. An entry is
+ * "[0]mlx5_0:1/IB" or, for several devices that NCCL takes as one, "[1]={...}". The entry is cut out of the list for
+ * parse_devices, and put back. */
 static void name_device(char *list, const struct way_device *device, struct way *way)
 {
 	struct muster_nccl_log one = { 0 };
@@ -345,6 +381,8 @@ static void join(char *words)
 			*words = '+';
 }
 
+/* Two passes: the lines from byte `from` on say which channels join the two ranks and which device numbers they use.
+ * The names of these devices are in lines of NCCL's start, anywhere in the log. */
 void muster_nccl_log_parse_way(
 	const char *text, size_t length, size_t from, int own, int peer, struct muster_nccl_way *ret)
 {
@@ -371,6 +409,7 @@ void muster_nccl_log_parse_way(
 	snprintf(ret->nic, sizeof ret->nic, "%s", *way.nics ? way.nics : none ? "none" : "unknown");
 }
 
+/* The first line with a number above 0 counts. */
 int muster_nccl_log_parse_channels(const char *text, size_t length, size_t from)
 {
 	char *copy = muster_nccl_lines_copy(text + from, length - from), *rest = copy, *line, *message;
@@ -389,6 +428,8 @@ static bool is_tuning(const char *info)
 	return length > 0 && (info[length - 1] == '|' || strstr(info, " Bytes -> Algo "));
 }
 
+/* last[] is a ring of the last TAIL_LINES lines. At the first warning the lines before it are dropped, and from then on
+ * only warnings are kept. What does not fit is cut at the front: the newest lines say most. */
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size)
 {
 	/* A ring of the last lines; warnings drive the others out. */

@@ -25,7 +25,7 @@ struct muster_nccl_log {
 
 /* Send NCCL's debug output to memory of this process. Must come before the first call into NCCL that reads its
  * environment. A user's own NCCL_DEBUG_FILE is not touched: it gets no lines. NCCL_DEBUG is raised to INFO, and INIT,
- * NET and TUNING are added to NCCL_DEBUG_SUBSYS. Later calls do nothing. */
+ * NET and TUNING are added to NCCL_DEBUG_SUBSYS (choose_parts in nccl_log.c has the cases). Later calls do nothing. */
 int muster_nccl_log_start(struct muster_error *err);
 
 /* What NCCL has written so far, NUL-terminated: the process keeps it until the next call, which reads only what NCCL

@@ -36,13 +36,16 @@ static void take(char *ret, size_t size, const char *from, const char *stops)
 }
 
 /* A file that is named as a path wins over a mere name. */
+/* A name that is set by a variable may come before or after the path that was really opened: a path is never replaced
+ * by a mere name. */
 static void take_file(struct muster_nccl_setup *setup, const char *file)
 {
 	if (*file && (*file == '/' || setup->plugin_file[0] != '/'))
 		take(setup->plugin_file, sizeof setup->plugin_file, file, " ");
 }
 
-/* "RING" or its number, which is the place in the list. */
+/* An algorithm or a protocol by its name: older NCCLs print its number, which is its place in the list. Unknown numbers
+ * stay as they are. */
 static const char *name_of(
 	const char *text, size_t length, const char *const *names, size_t count, char *ret, size_t size)
 {
@@ -55,6 +58,7 @@ static const char *name_of(
 	return ret;
 }
 
+/* One entry for each size, in the order in which the sizes came first; the last line of a size counts. */
 static void add_algorithm(struct muster_nccl_setup *setup, uint64_t bytes, const char *name)
 {
 	size_t i = 0;
@@ -96,6 +100,8 @@ static void parse_algorithm(struct muster_nccl_setup *setup, const char *text)
 	add_algorithm(setup, bytes, name);
 }
 
+/* text is a message behind "NCCL INFO ". Each `if` names the beginning, or a part, of one of the lines in the file's
+ * head. CollNet: "loaded" never replaces "used". */
 static void parse_message(struct muster_nccl_setup *setup, char *message)
 {
 	static const char *const files[] = { "Plugin Path : ", "NET/Plugin: Plugin name set by env to ",

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_topo.c - what an NCCL topology file (NCCL_TOPO_FILE) says of NUMA nodes and GPUs
  *
- *   <system version="1">
- *     <cpu numaid="1" affinity="00000000,0000ffff,ff000000" arch="x86_64" ...>
- *       <pci busid="ffff:ff:02.0" class="0x060400" ...>       a bridge, often one that no machine has
- *         <pci busid="0001:00:00.0" class="0x030200" .../>    a GPU
+ *    <system version="1">
+ *      <cpu numaid="1" affinity="00000000,0000ffff,ff000000" arch="x86_64" ...>
+ *        <pci busid="ffff:ff:02.0" class="0x060400" ...>       a bridge, often one that no machine has
+ *          <pci busid="0001:00:00.0" class="0x030200" .../>    a GPU
  *
- * Read by expat where muster was built with it.
+ * A GPU belongs to the cpu element that it stands in. end_element forgets the NUMA node at the end of each cpu.
+ *
+ * Read by expat, where muster was built with it. The file comes from a user or an image: its size, its depth, and the
+ * number of its elements are bounded, and a DOCTYPE is refused.
  */
 #include "vendor/nccl_topo.h"
 #include "system/sysfs.h"
@@ -46,6 +49,7 @@ static const char *attribute(const XML_Char **attributes, const char *name)
 	return NULL;
 }
 
+/* One NUMA node. "affinity" may be absent, and "numaid" may be -1. */
 static int read_cpu(struct reader *r, const XML_Char **attributes)
 {
 	const char *numa = attribute(attributes, "numaid"), *affinity = attribute(attributes, "affinity");
@@ -103,6 +107,8 @@ static int read_element(struct reader *r, const char *name, const XML_Char **att
 	return strcmp(name, "pci") == 0 ? read_pci(r, attributes) : 0;
 }
 
+/* Put the line before the error, and end the parse. expat may still call handlers that it has already begun: r->stopped
+ * makes them do nothing. */
 static void stop(struct reader *r)
 {
 	muster_wrap(r->err, "line %lu", XML_GetCurrentLineNumber(r->parser));
@@ -137,6 +143,7 @@ static void start_doctype(
 	stop(r);
 }
 
+/* The result is made on the heap (it has several KiB) and copied only on success. */
 int muster_nccl_topo_parse(const char *text, size_t length, struct muster_nccl_topo *ret, struct muster_error *err)
 {
 	struct muster_error own;

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml_gpus.c - every GPU that NVML counts on the node, also one that it cannot reach */
+/* nvml_gpus.c - every GPU that NVML counts on the node, also one that it cannot reach
+ *
+ * A GPU that NVML cannot reach gets no handle, or no PCI address, but NVML still counts it. Such a GPU stays in the
+ * list with the error, so that its number in NVML's order is known.
+ */
 #include "vendor/nvml_gpus.h"
 
 #include "system/sysfs.h"
@@ -49,6 +53,8 @@ char *muster_nvml_gpus_text(const struct muster_nvml_gpus *gpus)
 
 /* ---- a field value of NVML as a number, whatever its type ---- */
 
+/* NVML says with each value which member of the union it has set; the type of one field differs from driver to driver.
+ */
 int muster_nvml_field_number(const struct muster_nvml *nvml, struct muster_error *err, const nvmlFieldValue_t *value,
 	const char *name, double *ret)
 {
@@ -76,6 +82,7 @@ int muster_nvml_field(const struct muster_nvml *nvml, struct muster_error *err, 
 
 /* ---- the device of a MIG instance ---- */
 
+/* All places for instances of the GPU are tried. A place without an instance answers with an error. */
 int muster_nvml_mig_instance(const struct muster_nvml *nvml, nvmlDevice_t device, const char *uuid, nvmlDevice_t *ret,
 	struct muster_error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* pinned.c - host memory on a device's NUMA node that the GPU's copy engine can reach
  *
- * The node is bound and the pages are touched before the driver pins them: pinning fixes pages where they are.
+ * The order matters: bind to the NUMA node, touch the pages, pin them. Pinning fixes pages where they are, and a page
+ * gets its place when it is touched first. With a stand-in library the pages are not touched.
  */
 #include "vendor/pinned.h"
 #include "system/topology.h"
@@ -34,6 +35,8 @@ static int alloc_bound(const char *root, const char *bus_id, struct muster_pinne
 	return 0;
 }
 
+/* Memory that cannot be bound to the node is ordinary memory, with the reason in `why`: a copy from a farther node is
+ * slower, and the report can say so. */
 int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char *root, const char *bus_id,
 	struct muster_pinned *ret, struct muster_error *err)
 {
@@ -58,6 +61,7 @@ int muster_pinned_alloc(const struct muster_cuda *cuda, size_t bytes, const char
 	return 0;
 }
 
+/* hwloc's memory and that of mmap are released by different functions; `bound` tells which one it is. */
 void muster_pinned_free(const struct muster_cuda *cuda, struct muster_pinned *pinned)
 {
 	if (!pinned->data)
