@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* cluster.c - cluster.json: the tables of fields of the cluster's structs */
+/* cluster.c - cluster.json: the tables of fields of the cluster's structs
+ *
+ * The simulator writes the file once, with all faults applied (fs.c). Each stand-in library has this file linked in. It
+ * reads cluster.json with the first question about the cluster, and keeps the cluster until its process ends.
+ *
+ * Every key is required and no other is allowed, and check() refuses an index that leads nowhere: a stand-in
+ * indexes nodes, ranks and the sides of a barrier without a further look.
+ */
 #include "sim/cluster.h"
 
 #include "util/file.h"
@@ -13,6 +20,9 @@
 
 #define CLUSTER_BYTES_MAX ((size_t)256 << 20)
 
+/* The lists of cluster.h are expanded here for the second and the third time: FIELD_kind makes a row of the table that
+ * json/object.h reads and writes by, VALUE makes a default. FIELD_gpu and so on put the struct's tag in front of a
+ * row's parts. An arena has no key, an array no default. */
 /* clang-format off */
 #define FIELD_BOOLEAN(tag, name, in, value) { MUSTER_FIELD(tag, name, BOOLEAN), .part = MUSTER_SIM_##in },
 #define FIELD_INT(tag, name, in, value) { MUSTER_FIELD(tag, name, INT), .part = MUSTER_SIM_##in },
@@ -52,7 +62,8 @@
 MUSTER_SIM_STRUCTS(STRUCT)
 /* clang-format on */
 
-/* As an A100's: instances have a little less than their part of the memory, and of 108 multiprocessors 14 each. */
+/* As an A100's: instances have a little less than their part of the memory, and of 108 multiprocessors 14 for each of
+ * the seven slices (108 * 10 / 77 in whole numbers). */
 double muster_sim_memory_mib(const struct muster_sim_gpu *gpu)
 {
 	return gpu->mig_slices > 0 ? gpu->mig_gb * 0.96 * 1024 : gpu->memory_mib;
@@ -63,6 +74,7 @@ int muster_sim_multiprocessors(const struct muster_sim_gpu *gpu)
 	return gpu->mig_slices > 0 ? gpu->multiprocessors * 10 / 77 * gpu->mig_slices : gpu->multiprocessors;
 }
 
+/* An instance's UUID is the GPU's with another first digit, so that the two differ: "GPU-1..." gives "MIG-f...". */
 const char *muster_sim_uuid(const struct muster_sim_gpu *gpu, char ret[MUSTER_SIM_UUID_SIZE])
 {
 	if (gpu->mig_slices == 0 || strlen(gpu->uuid) < 5)
@@ -80,6 +92,8 @@ bool muster_sim_port_is_first(const struct muster_sim_node *node, size_t index)
 	return true;
 }
 
+/* The place of a name in the row is its number: enum ibv_port_state, the physical states of the InfiniBand
+ * specification, and IBV_LINK_LAYER_ of verbs. Number 0 has no name that a port may have. */
 int muster_sim_port_word_number(enum muster_sim_port_word kind, const char *name)
 {
 	static const char *const names[][8] = {
@@ -94,6 +108,7 @@ int muster_sim_port_word_number(enum muster_sim_port_word kind, const char *name
 	return -1;
 }
 
+/* Refuse indexes of nodes that are not there, and a barrier whose sides are not one letter for each node. */
 static int check(const struct muster_sim_cluster *cluster, struct muster_error *err)
 {
 	for (size_t i = 0; i < cluster->rank_count; i++)
@@ -142,6 +157,8 @@ void muster_sim_cluster_done(struct muster_sim_cluster *cluster)
 
 /* -- writing -- */
 
+/* A text without a value (NULL in a field that is not OR_NULL) is an error, and leaves no file: what a fault has
+ * cleared must have been taken out of the lists by then (sweep() in fault.c). */
 int muster_sim_cluster_write(const struct muster_sim_cluster *cluster, const char *path, struct muster_error *err)
 {
 	struct muster_file file;
@@ -173,6 +190,8 @@ static void end_unscripted(const char *why)
 	_Exit(EXIT_UNSCRIPTED);
 }
 
+/* Runs once in a process. MUSTER_SIM_CPU_MASK replaces the rank's mask: a launcher that binds for real has set it, and
+ * so has the preloaded library for a program that this process executes (preload.c). */
 static void read_environment(void)
 {
 	const char *path = muster_env(MUSTER_ENV_SIM_CLUSTER);

@@ -6,6 +6,15 @@
  *
  * Environment of a simulated worker: MUSTER_SIM_CLUSTER (path of cluster.json), MUSTER_SIM_RANK (index into ranks), and
  * MUSTER_SIM_CPU_MASK (what a real launcher bound the rank to, in place of the scenario's cpu_mask).
+ *
+ * Each struct is one list of fields below, and the macros make of a row such as X(INT, port, NONE, 1) of the list
+ * "port"
+ *
+ *   in cluster.h    the member `int port` of struct muster_sim_port (MUSTER_SIM_MEMBER_INT)
+ *   in cluster.c    a row of the table that reads and writes the key "port" in cluster.json (FIELD_INT)
+ *   in cluster.c    `.port = 1` in muster_sim_port_default
+ *
+ * So a new field is one row here, plus the code that sets the field and the code that reads it.
  */
 #ifndef MUSTER_SIM_CLUSTER_H
 #define MUSTER_SIM_CLUSTER_H
@@ -17,9 +26,10 @@
 #include <stddef.h>
 
 /* Fields of the structs, which cluster.json has under the same names: X(kind, name, part, default). A kind is one of
- * MUSTER_SIM_MEMBER_ below. Fields that a hardware description gives as well are in a part; all fields of a NUMA node,
- * a disk and a bandwidth are there. Arrays are A(TEXTS, name, part, count) and A(OBJECTS, name, struct, count) with the
- * member that counts their elements. */
+ * MUSTER_SIM_MEMBER_ below. Arrays are A(TEXTS, name, part, count) and A(OBJECTS, name, struct, count) with the member
+ * that counts their elements. part: where a hardware description (hardware.c) has the field too; a field with
+ * MUSTER_SIM_NONE is set by the scenario, by a fault or by its default. A description gives all fields of a NUMA node,
+ * a disk and a bandwidth, so these name no part. */
 enum {
 	MUSTER_SIM_NONE = 0,
 	MUSTER_SIM_DESCRIBED = 1 << 0, /* of a GPU, a port or a volume: what all GPUs, or all ports of an adapter, have

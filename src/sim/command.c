@@ -1,5 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* command.c - `muster sim`: run muster on a simulated cluster */
+/* command.c - `muster sim`: run muster on a simulated cluster
+ *
+ * The steps of muster_sim_command, in their order:
+ *
+ *   1. Read the command line. The options of muster sim go into the scenario (scenario.h) and into the struct of the
+ *      launch (command.h). The options of muster run are not evaluated here: each becomes a word in `more`.
+ *   2. settle(): read the file of --scenario, set defaults, find the noise and its seed.
+ *   3. is_run_possible(): have the parser of muster run (with --alone of muster node) read the words in `more`, so that
+ *      a wrong option is one message here, before anything is started, and not one message of each rank.
+ *   4. muster_sim_launch() (launch.c): write the files, start the ranks, wait for their end.
+ *   5. say_unmeasured(): read the report, and name each fault that this run could not show.
+ *
+ * The exit code is that of `muster run`. Where no run was started, or the run gave no exit code, it is 0 for a list and
+ * for --prepare, 2 for wrong input, and 3 for other errors. When a signal
+ * ended the simulation, this process ends by the same signal at last, so that a shell sees it.
+ */
 #include "sim/command.h"
 
 #include "cli/run_options.h"
@@ -21,7 +36,7 @@
 
 #define SEED_MAX 999999
 
-/* An option of `muster run`: the word for it goes there. */
+/* An option of `muster run`. The parser calls pass_on() with this struct each time when the option is given. */
 struct passed {
 	struct options *options;
 	const char *name;
@@ -29,10 +44,10 @@ struct passed {
 
 struct options {
 	struct muster_sim_launch launch;
-	struct muster_options run; /* what `muster run` will do */
-	const char **more;
-	time_t started;
-	const char *scenario_file, *noise;
+	struct muster_options run;         /* what `muster run` will do, as is_run_possible() has read it */
+	const char **more;                 /* becomes launch.more; launch.more_count says how many words there are */
+	time_t started;                    /* a report with an older time is of an earlier run */
+	const char *scenario_file, *noise; /* arguments of the options; NULL: not given */
 	bool list_faults, list_skus;
 };
 
@@ -43,6 +58,7 @@ static int add_fault(void *arg, const char *text, struct muster_error *err)
 	return 0;
 }
 
+/* Keep an option for muster run as one word: "--profile=quick", or "--strict" for an option without an argument. */
 static int pass_on(void *arg, const char *text, struct muster_error *err)
 {
 	const struct passed *passed = arg;
@@ -53,7 +69,9 @@ static int pass_on(void *arg, const char *text, struct muster_error *err)
 	return 0;
 }
 
-/* Behind the options of muster sim those of muster run that are not its own, to be passed on. Returns their number. */
+/* Put the options of muster run behind those of muster sim, so that both can be given without "--" between them.
+ * options: has `own` rows of muster sim, and room for MUSTER_OPTIONS_MAX. An option with a name that muster sim has too
+ * (--sku, --report, --html) is left out: make_command() in launch.c passes these on. Returns the number of all rows. */
 static size_t add_passed(struct options *o, struct muster_option *options, size_t own)
 {
 	struct muster_option run[MUSTER_OPTIONS_MAX];
@@ -81,7 +99,9 @@ static size_t add_passed(struct options *o, struct muster_option *options, size_
 	return all;
 }
 
-/* Whether muster run will take its options: what is wrong with them is said before anything starts. */
+/* Whether muster run will take its options: what is wrong with them is said before anything starts. The words are those
+ * that make_command() in launch.c passes on. False: *ret_code is the exit code, and the message, or the help, has been
+ * printed. */
 static bool is_run_possible(struct options *o, int *ret_code)
 {
 	const struct muster_sim_launch *launch = &o->launch;
@@ -103,7 +123,8 @@ static bool is_run_possible(struct options *o, int *ret_code)
 	return rc == 0;
 }
 
-/* Nothing is known of a run whose report is on standard output, or could not be written. */
+/* Print which of the faults the run did not measure, and the option for it. Nothing is printed of a run whose report is
+ * on standard output or could not be written, nor when the file is older than this process: it is another run's. */
 static void say_unmeasured(const struct options *o)
 {
 	const struct muster_sim_scenario *s = &o->launch.scenario;
@@ -114,7 +135,8 @@ static void say_unmeasured(const struct options *o)
 		muster_sim_faults_unmeasured(s->faults, s->fault_count, o->run.report, stderr, &ignored);
 }
 
-/* The seed is printed, so that a run can be repeated. */
+/* The file of the noise as an absolute path, and a seed where the user gave none. The seed is printed, so that a run
+ * can be repeated. */
 static int settle_noise(struct options *o, struct muster_error *err)
 {
 	struct muster_sim_scenario *s = &o->launch.scenario;
@@ -127,6 +149,7 @@ static int settle_noise(struct options *o, struct muster_error *err)
 	return 0;
 }
 
+/* Complete the scenario. What the command line says counts before what the file says, and that before a default. */
 static int settle(struct options *o, struct muster_error *err)
 {
 	struct muster_sim_scenario *s = &o->launch.scenario;
@@ -150,7 +173,7 @@ static int complete_run(int argc, char **argv)
 	(void)argc;
 	argv[0] = run;
 	if (muster_paths_find(&paths, &err) == 0)
-		execv(paths.program, argv - 1); /* argv[-1] is a word of ours */
+		execv(paths.program, argv - 1); /* argv[-1] is a word of ours: the program's argv[0] */
 	return MUSTER_EXIT_USAGE;
 }
 

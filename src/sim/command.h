@@ -22,7 +22,7 @@ struct muster_sim_launch {
 	const char *report, *html; /* of `muster run`; NULL for its own choice */
 	const char *prepare;       /* make this directory, write the files into it, and start nothing; NULL */
 	bool keep;                 /* leave the files, and say where they are */
-	const char **more;         /* further arguments of `muster run` */
+	const char **more;         /* further arguments of `muster run`, or with scenario.alone of `muster node` */
 	size_t more_count;
 };
 

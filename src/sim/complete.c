@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* complete.c - what a shell offers as a fault: its kind, then its place among the nodes and GPUs, then its value; and
- * as noise */
+ * as noise
+ *
+ * What has been typed decides. With --sku Standard_NC80adis_H100_v5 --nodes 2 (two GPUs a node):
+ *
+ *   typed                        offered
+ *   comp                         compute-mode@   (and what the fault does)
+ *   compute-mode@node1           compute-mode@node1/gpu0, compute-mode@node1/gpu1
+ *   compute-mode@node1/gpu0=p    compute-mode@node1/gpu0=prohibited
+ *
+ * Only a fault whose VALUE is one of a few words offers values. muster_offer() leaves out what does not begin with the
+ * typed word, so the functions here offer all that can stand at the place.
+ */
 #include "sim/command.h"
 
 #include "muster/arena.h"
@@ -24,6 +35,9 @@ static size_t gpus_of(const char *sku, struct muster_arena *arena)
 	return hardware.gpu_count;
 }
 
+/* Offer KIND@WHERE for every WHERE that the fault takes, by the values of --sku and --nodes among the earlier words.
+ * Without a known --sku the number of GPUs is 0: then, as for ports and NUMA nodes, "KIND@node1/" is offered, which the
+ * user completes. */
 static void places_offer(const struct muster_typed *typed, const struct muster_fault *kind, struct muster_arena *arena)
 {
 	const char *text = muster_typed_value(typed, "--nodes");

@@ -1,7 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fault.c - the language of faults: what is written, what it is about, and what is known
  *
- * What goes missing is only marked while faults are applied, so that every WHERE counts in the healthy cluster.
+ * muster_sim_faults_apply() takes the faults in the order given. Each goes through these steps, and the first that
+ * fails refuses the whole scenario with a message that begins with the fault's text:
+ *
+ *   apply()          cut KIND@WHERE=VALUE up, find the kind's row, take VALUE or the row's default
+ *   find()           WHERE, in the form that the row asks for, becomes pointers into the cluster
+ *   strike()         for the place, or for each GPU of a node:
+ *     check()          can the fault exist and show on this machine type?
+ *     read_number()    VALUE as a number within the row's bounds, or as one of the row's words
+ *     set()            the field of the row
+ *     change(), apply()    what the row's functions do
+ *
+ * After the last fault, sweep() takes out of each node what faults have marked as missing. Until then such a GPU or
+ * port stays in its list, so that every WHERE counts in the healthy cluster, whatever came before.
  */
 #include "sim/fault.h"
 
@@ -60,15 +72,16 @@ static int unknown_fault(const char *name, struct muster_error *err)
 
 /* What is written with a number: "node12". */
 struct numbered {
-	const char *word, *what, *form;
-	size_t first;
+	const char *word, *what, *form; /* in front of the number; what such a thing is called; an example */
+	size_t first;                   /* number of the first one */
 };
 static const struct numbered node_form = { "node", "node", "node1", 1 };
 static const struct numbered gpu_form = { "gpu", "GPU", "gpu4 (CUDA index)", 0 };
 static const struct numbered numa_form = { "numa", "NUMA node", "numa0", 0 };
 static const struct numbered rank_form = { "rank", "rank", "rank5", 0 };
 
-/* The index, from 0, of one of so many, when text has exactly this form. */
+/* The index, from 0, of one of `count`, when text has exactly this form: "node2" gives 1. A number that no thing has is
+ * an error that says which numbers there are. */
 static int find_numbered(
 	const struct numbered *kind, size_t count, const char *text, size_t *ret, struct muster_error *err)
 {
@@ -111,7 +124,17 @@ static int find_volume(struct muster_fault_target *t, bool folder, struct muster
 	return 0;
 }
 
-/* WHERE, in the form that the fault takes; it is cut up. */
+/* Find what WHERE names, in the form that the fault takes: sets t->place, t->node and the pointer of the part. where is
+ * changed: its '/' becomes the end of the node's name.
+ *
+ *   the row has       "node1"      "node1/..."        "rank5"
+ *   AT_GPU            all GPUs     the GPU            error
+ *   AT_NODE_OR_GPU    the node     the GPU            error
+ *   AT_PORT           error        the device         error
+ *   AT_NUMA           error        the NUMA node      error
+ *   AT_RANK           error        error              the rank, and its node
+ *   all others        the node     error              error
+ */
 static int find(struct muster_fault_target *t, char *where, struct muster_error *err)
 {
 	enum muster_fault_where form = t->fault->where;
@@ -174,7 +197,8 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 	*list = longer;
 }
 
-/* Whether the fault can be there, and can show: what NVML does not answer on a vGPU cannot. */
+/* Refuse a fault that the machine type cannot have, and a fault that could not show: NVML does not answer the function
+ * of the row (`answer`) for this GPU, as on a vGPU. */
 static int check(const struct muster_fault_target *t, struct muster_error *err)
 {
 	const char *function = t->fault->answer, *lacked;
@@ -186,7 +210,8 @@ static int check(const struct muster_fault_target *t, struct muster_error *err)
 	return lacked ? muster_fail(err, MUSTER_EUSAGE, "%s", lacked) : 0;
 }
 
-/* VALUE as the number that the fault takes, or as its place in the fault's words. */
+/* t->number becomes VALUE as the number that the fault takes, or VALUE's place in the fault's words; 0 for a fault that
+ * takes no number. */
 static int read_number(struct muster_fault_target *t, struct muster_error *err)
 {
 	const struct muster_fault *fault = t->fault;
@@ -205,6 +230,9 @@ static int read_number(struct muster_fault_target *t, struct muster_error *err)
 	return 0;
 }
 
+/* Write VALUE into the field that the row names, at the row's offset in the struct t->place. The row's macros
+ * (fault_kinds.c) take offset and size from the field itself. An INT and a WHOLE go into an int or into an unsigned
+ * long long, by that size. */
 static void set(const struct muster_fault_target *t)
 {
 	const struct muster_fault *fault = t->fault;
@@ -230,6 +258,7 @@ static void set(const struct muster_fault_target *t)
 	}
 }
 
+/* Apply the fault to one place. */
 static int strike(struct muster_fault_target *t, struct muster_error *err)
 {
 	if (check(t, err) < 0 || read_number(t, err) < 0)
@@ -240,7 +269,8 @@ static int strike(struct muster_fault_target *t, struct muster_error *err)
 	return t->fault->apply ? t->fault->apply(t, err) : 0;
 }
 
-/* text is a copy that may be cut up. */
+/* Apply one fault. text is a copy that may be cut up. VALUE begins after the first '=', and may have others in it:
+ * "env@node1=NCCL_TOPO_FILE=/tmp/mine.xml". */
 static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_error *err)
 {
 	char *where = strchr(text, '@');
@@ -272,7 +302,8 @@ static int apply(struct muster_sim_cluster *cluster, char *text, struct muster_e
 }
 
 /* Take out what is missing, and count the rest anew as CUDA and NVML would. Faults only mark it (no bus id, no PCI
- * address), so that gpu4 in a later fault is the same GPU as before. */
+ * address), so that gpu4 in a later fault is the same GPU as before. A GPU that the kernel shows and no library does is
+ * moved to unseen_gpus, which only the files of the node have (fs.c). */
 static void sweep(struct muster_arena *arena, struct muster_sim_node *node)
 {
 	size_t gpus = 0, ports = 0, unseen = 0;
@@ -294,6 +325,7 @@ static void sweep(struct muster_arena *arena, struct muster_sim_node *node)
 	node->port_count = ports;
 }
 
+/* Whether the run has a value of the metric; a sample whose value is null says why there is none. */
 static bool is_measured(const struct muster_run *run, const char *metric)
 {
 	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
@@ -304,6 +336,8 @@ static bool is_measured(const struct muster_run *run, const char *metric)
 	return false;
 }
 
+/* A line such as: fault gemm-slow@node1/gpu0: the profile quick does not measure gpu.gemm_bf16_tflops; use --profile
+ * standard. The option is left out where the run had it already and still did not measure. */
 int muster_sim_faults_unmeasured(
 	const char *const *texts, size_t count, const char *report, FILE *out, struct muster_error *err)
 {

@@ -4,7 +4,11 @@
  *
  * A fault is written KIND@WHERE[=VALUE]: "h2d-slow@node1/gpu4=11.2". WHERE is a node ("node1", counted from 1), a GPU
  * of a node by its CUDA index ("node2/gpu4"; the node alone is all of its GPUs), an RDMA device of a node
- * ("node1/mlx5_ib3") or a rank ("rank5").
+ * ("node1/mlx5_ib3"), a NUMA node by its place in the description ("node1/numa0") or a rank ("rank5").
+ *
+ * Who does what: fault.c reads the text and finds the place; the row of the kind in fault_kinds.c says which field of
+ * the place VALUE sets and which function does more; the functions are in fault_gpu.c, fault_network.c, fault_node.c,
+ * fault_rank.c and fault_log.c. A kind that only sets a field needs no function.
  *
  * A fault changes facts of the simulated hardware and nothing else; what muster makes of it is not known here.
  */
@@ -18,23 +22,25 @@
 #include <stddef.h>
 #include <stdio.h>
 
+/* What the WHERE of a kind names, and with it the type of the struct that the row's offset is in. */
 enum muster_fault_where {
 	AT_NODE = 0,
-	AT_GPU,
+	AT_GPU, /* written as a node: each of its GPUs */
 	AT_PORT,
 	AT_RANK,
 	AT_NUMA,
-	AT_SCRATCH, /* of a node, which is named */
-	AT_FOLDER,  /* the folder that all nodes share, as a node sees it, which is named */
-	AT_NODE_OR_GPU,
+	AT_SCRATCH,     /* of a node, which is named */
+	AT_FOLDER,      /* the folder that all nodes share, as a node sees it, which is named */
+	AT_NODE_OR_GPU, /* written as a node: the node as a whole, with gpu NULL */
 	AT_COUNT
 };
 
+/* One fault while it is applied, to one place. All pointers but `fault` lead into the cluster, which owns the parts. */
 struct muster_fault;
 struct muster_fault_target {
 	const struct muster_fault *fault;
 	struct muster_sim_cluster *cluster;
-	struct muster_sim_node *node;
+	struct muster_sim_node *node;     /* named by WHERE, or that of the rank; never NULL in change() and apply() */
 	struct muster_sim_gpu *gpu;       /* WHERE is a GPU; else NULL */
 	struct muster_sim_port *port;     /* WHERE is a port */
 	struct muster_sim_rank *rank;     /* WHERE is a rank */
@@ -49,28 +55,36 @@ struct muster_fault_target {
 typedef void muster_fault_change(const struct muster_fault_target *t);
 typedef int muster_fault_apply(const struct muster_fault_target *t, struct muster_error *err);
 
-/* What a fault needs of the machine. */
+/* What a fault needs of the machine. muster_fault_lack() has the test and the message of each; without the need the
+ * fault would be accepted and change nothing that muster can see, or would read what is not there. */
 enum muster_fault_need {
 	NEEDS_NOTHING = 0,
-	NEEDS_ADAPTER,
-	NEEDS_C2C,
-	NEEDS_COHERENCE,
+	NEEDS_ADAPTER,   /* the node's first RDMA device, which no earlier fault has removed */
+	NEEDS_C2C,       /* links between GPU and CPU, as Grace has them */
+	NEEDS_COHERENCE, /* a CoherentGPUMemoryMode of the driver */
 	NEEDS_FABRIC,
-	NEEDS_FIRST_GPU,
-	NEEDS_GPU,
+	NEEDS_FIRST_GPU, /* the node's first GPU, which no earlier fault has removed */
+	NEEDS_GPU,       /* the same of the GPU that WHERE names */
 	NEEDS_IMEX,
-	NEEDS_LICENCE,
+	NEEDS_LICENCE, /* a vGPU's */
 	NEEDS_MIG,
-	NEEDS_NEIGHBOURS,
+	NEEDS_NEIGHBOURS, /* another GPU on the node, or NVLink to other nodes */
 	NEEDS_NVLINKS,
-	NEEDS_PEERS,
-	NEEDS_PLUGIN,
-	NEEDS_RACK,
-	NEEDS_STRIPES,
-	NEEDS_TOPO_FILE,
+	NEEDS_PEERS,     /* CUDA's access to another GPU of the node */
+	NEEDS_PLUGIN,    /* a network plugin of NCCL */
+	NEEDS_RACK,      /* NVLink to other nodes */
+	NEEDS_STRIPES,   /* a scratch over several disks */
+	NEEDS_TOPO_FILE, /* NCCL's, and two NUMA nodes to swap in it */
 };
 
-/* A fault sets one field of what WHERE names, or change() or apply() breaks it; the field is set first. */
+/* A row of the table of kinds. Many kinds set one field of what WHERE names, and that is all; change() or apply() does
+ * what a field cannot, and is called after the field is set. Example:
+ *
+ *   { "h2d-slow", AT_GPU, "GB/s", "11.2", "copies ...", SETS_WITHIN(gpu, h2d_gbps, NUMBER, 0.001, 10000),
+ *     .change = muster_fault_copies_slow }
+ *
+ * refuses a VALUE outside of 0.001 to 10000 and writes VALUE into gpu->h2d_gbps; muster_fault_copies_slow() then lowers
+ * the GPU's rate for copies of all GPUs at once, which is never above that of a copy alone. */
 struct muster_fault {
 	const char *name;
 	enum muster_fault_where where;
@@ -81,12 +95,22 @@ struct muster_fault {
 	const char *library;     /* whose functions answer: "cuda", "nvml" */
 	enum muster_sim_how how; /* and how they do */
 	const char *shown_by;    /* a metric that a run must have measured to show the fault; NULL: each run shows it */
-	const char *asks;        /* the options with which a run measures that */
+	const char *asks;        /* the options with which a run measures that: "--profile standard --storage" */
 	const char *answer;      /* function of NVML without which the fault cannot show on the GPU; NULL: it can */
 	muster_fault_change *change;
 	muster_fault_apply *apply;
-	/* CLEARED: to false, 0 or NULL, which sweep() takes out; WHOLE: a NUMBER without its fraction. An INT or a
-	 * NUMBER without size is only read. */
+	/* How VALUE becomes the field, which is `size` bytes at `offset` of what WHERE names:
+	 *
+	 *   NOTHING     VALUE is left to apply()
+	 *   CLEARED     no VALUE; false, 0 or NULL. sweep() takes out GPUs and ports whose address is NULL
+	 *   TRUE        no VALUE
+	 *   TEXT        VALUE as it is written
+	 *   APPENDED    VALUE as one more element of a list of texts
+	 *   INT         a whole number from low to high; with `words`, the place of VALUE among them
+	 *   NUMBER      a number from low to high
+	 *   WHOLE       the same without its fraction, for a field of whole numbers beyond an int
+	 *
+	 * With size 0 an INT or a NUMBER is only read, into target->number, for change() or apply(). */
 	enum { SET_NOTHING, SET_CLEARED, SET_TRUE, SET_TEXT, SET_APPENDED, SET_INT, SET_NUMBER, SET_WHOLE } set;
 	size_t offset, size, count_offset; /* count_offset: of APPENDED, to a list of texts */
 	double low, high;                  /* of an INT, a NUMBER and a WHOLE */

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_gpu.c - what can be wrong with a GPU */
+/* fault_gpu.c - what can be wrong with a GPU
+ *
+ * The functions that a row of fault_kinds.c names where one field is not enough. They run after the row's field is set,
+ * so h2d_gbps has its new value when muster_fault_copies_slow() looks. A fault changes every field that the broken part
+ * would change together: a GPU that is too hot is also slower, and NVML gives the reason.
+ */
 #include "sim/fault.h"
 
 #include "sim/scenario.h"
@@ -24,6 +29,8 @@ void muster_fault_ecc_uncorrected(const struct muster_fault_target *t)
 	t->gpu->ecc_uncorrected_volatile = t->gpu->ecc_uncorrected_aggregate = t->number;
 }
 
+/* VALUE is "on" or "off", which must differ from the healthy GPU's mode, or a profile such as "3g.20gb": three of seven
+ * slices of the GPU's multiprocessors, and 20 GB of its memory. */
 int muster_fault_mig(const struct muster_fault_target *t, struct muster_error *err)
 {
 	static const char *const states[] = { "off", "on" };
@@ -47,7 +54,7 @@ int muster_fault_mig(const struct muster_fault_target *t, struct muster_error *e
 
 /* -- what shows when a GPU works: its memory, matrix products, heat and power -- */
 
-/* ADDRESS:BIT, as in "0x100000000:5". */
+/* ADDRESS:BIT, as in "0x100000000:5". The field counts bits from 1, because 0 says that no bit is bad. */
 int muster_fault_memory_bad(const struct muster_fault_target *t, struct muster_error *err)
 {
 	const char *value = t->value;
@@ -84,6 +91,7 @@ void muster_fault_hbm_slow(const struct muster_fault_target *t)
 	t->gpu->memory_write_gbps = t->gpu->memory_read_gbps = t->value ? t->number : t->gpu->memory_write_gbps / 2;
 }
 
+/* Matrix products of all types have this share of their rate. */
 static void slow_down(struct muster_sim_gpu *gpu, double share)
 {
 	gpu->gemm_bf16_tflops *= share;
@@ -119,7 +127,7 @@ void muster_fault_power_brake(const struct muster_fault_target *t)
 	throttle(t->gpu, 0.5, nvmlClocksThrottleReasonHwSlowdown | nvmlClocksThrottleReasonHwPowerBrakeSlowdown);
 }
 
-/* Speed and power follow the clock. */
+/* VALUE in MHz. Speed and power follow the clock. A clock that the GPU does not reach under load changes nothing. */
 void muster_fault_clock_locked(const struct muster_fault_target *t)
 {
 	double share = t->number / t->gpu->sm_clock_loaded_mhz;
@@ -135,7 +143,8 @@ void muster_fault_power_limit(const struct muster_fault_target *t)
 	t->gpu->power_loaded_watts = fmin(t->gpu->power_loaded_watts, t->number);
 }
 
-/* As every GPU does that works as hard as it can: its rate is the healthy one's already. */
+/* Every GPU that works as hard as it can is at its power limit. The description has the rates of such a GPU, so
+ * products do not become slower here. */
 void muster_fault_power_cap(const struct muster_fault_target *t)
 {
 	t->gpu->power_loaded_watts = t->gpu->power_limit_watts;
@@ -144,7 +153,8 @@ void muster_fault_power_cap(const struct muster_fault_target *t)
 
 /* -- other programs on a GPU -- */
 
-/* The program only computes: what little memory there is of it is not taken from muster's. */
+/* NVML lists the program and its memory, but muster can still allocate all of the GPU: only muster_fault_stranger()
+ * takes the memory away. */
 int muster_fault_stranger_late(const struct muster_fault_target *t, struct muster_error *err)
 {
 	t->gpu->stranger_pid = 4242;
@@ -161,6 +171,7 @@ int muster_fault_stranger(const struct muster_fault_target *t, struct muster_err
 
 /* -- the links of a GPU, and the fabric that they make within a node and a rack -- */
 
+/* VALUE is how many of the GPU's links are down, 1 to all; *ret_left: how many are up then. */
 static int links_down(const struct muster_fault_target *t, int links, int *ret_left, struct muster_error *err)
 {
 	long down = 0;
@@ -175,7 +186,8 @@ int muster_fault_nvlink_down(const struct muster_fault_target *t, struct muster_
 	return links_down(t, t->gpu->nvlinks, &t->gpu->nvlinks_active, err);
 }
 
-/* KIND:ERRORS, as in "recovery:1". */
+/* KIND:ERRORS, as in "recovery:1". nvml_errors.c adds the errors to a counter of one link once the process has worked.
+ */
 int muster_fault_nvlink_errors(const struct muster_fault_target *t, struct muster_error *err)
 {
 	const struct {
@@ -199,7 +211,7 @@ int muster_fault_c2c_down(const struct muster_fault_target *t, struct muster_err
 	return links_down(t, t->gpu->c2c_links, &t->gpu->c2c_links, err);
 }
 
-/* The nodes' NVLink fabrics, by racks counted from 1. */
+/* Put the node into another rack, counted from 1: the cluster UUID is the one that healthy nodes of this rack have. */
 void muster_fault_rack(const struct muster_fault_target *t)
 {
 	for (size_t i = 0; i < t->node->gpu_count; i++)

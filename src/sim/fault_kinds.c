@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_kinds.c - the table of faults: which function or field each of them is, and what it needs of the machine */
+/* fault_kinds.c - the table of faults: which function or field each of them is, and what it needs of the machine
+ *
+ * fault.c looks a kind up in the table by its name, and fault.h explains a row. Rows are sorted by name, and
+ * `muster sim --list-faults` prints them in this order. A new kind needs a row here, and a row in
+ * tests/unit/sim/test_fault.c that says what it changes; a test refuses a kind without one.
+ */
 #include "sim/fault.h"
 
 #include "sim/fs.h"
@@ -8,18 +13,22 @@
 #include <stdint.h>
 #include <string.h>
 
+/* The parts of a row. SETS(gpu, ecc_changes, TRUE): the fault sets `ecc_changes` of struct muster_sim_gpu, as SET_TRUE
+ * says; the tag must be the struct that the row's AT_ names. SETS_WITHIN has bounds for VALUE. */
 #define SETS(tag, member, kind_)                                                                                       \
 	.set = SET_##kind_, .offset = offsetof(struct muster_sim_##tag, member),                                       \
 	.size = sizeof(((struct muster_sim_##tag *)0)->member)
 #define SETS_WITHIN(tag, member, kind, low_, high_) SETS(tag, member, kind), .low = (low_), .high = (high_)
 /* change() and apply() are given a number within bounds. */
 #define READS(kind_, low_, high_) .set = SET_##kind_, .low = (low_), .high = (high_)
+/* VALUE becomes one more text of the list `member`, which has `count` of them. */
 #define APPENDS(tag, member, count)                                                                                    \
 	SETS(tag, member, APPENDED), .count_offset = offsetof(struct muster_sim_##tag, count)
+/* A run shows the fault only when it has measured the metric, for which it needs the option. */
 #define SHOWN_BY(metric, option) .shown_by = (metric), .asks = (option)
 #define WORDS(array) .words = (array), .word_count = sizeof(array) / sizeof *(array)
 
-/* By nvmlGpuFabricState_t. */
+/* Words for VALUE. Where a row sets an INT, the word's place here is the number: by nvmlGpuFabricState_t. */
 static const char *const fabric_states[] = { "not-supported", "not-started", "in-progress", "completed" };
 /* By nvmlDeviceGpuRecoveryAction_t. */
 static const char *const recovery_actions[] = { "none", "gpu-reset", "node-reboot", "drain-p2p", "drain-and-reset",
@@ -39,6 +48,8 @@ static bool joins_rack(const struct muster_sim_gpu *gpu)
 	return strspn(gpu->fabric_cluster, "0-") != strlen(gpu->fabric_cluster);
 }
 
+/* A bus id or a PCI address that is NULL belongs to a GPU or an adapter that an earlier fault took away (sweep() in
+ * fault.c comes only after all faults): what names it in a text must come before. */
 const char *muster_fault_lack(const struct muster_fault_target *t)
 {
 	const struct muster_sim_node *node = t->node;
@@ -64,6 +75,7 @@ const char *muster_fault_lack(const struct muster_fault_target *t)
 	case NEEDS_PEERS:
 		return gpu->p2p && node->gpu_count > 1 ? NULL
 						       : "this GPU has no access to other GPUs on this machine type";
+		/* "NET/IB/GDRDMA" is NCCL's own network; a plugin's name goes on after IB */
 	case NEEDS_PLUGIN:
 		return strncmp(transport, "NET/IB", 6) == 0 && transport[6] && transport[6] != '/'
 			       ? NULL

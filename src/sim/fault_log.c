@@ -3,6 +3,13 @@
  *
  * The texts are in node_files.txt. AGE is a number and s, m, h or d, or "now":
  * when a rank of the node makes its first copy, or misbehaves.
+ *
+ * A fault appends lines to the node's `kernel_log`. fault xid@node1/gpu4=79:3h on ND96asr_v4 appends
+ *
+ *   "10800.000 NVRM: Xid (PCI:000b:00:00): 79, pid=4711, name=train, GPU has fallen off the bus."
+ *
+ * the age in seconds, a blank and the text; with AGE "now" the line begins with "now ". fs.c sorts the lines with aged
+ * texts into dev/kmsg before the run, and standins/kernel_log.c appends the others during the run.
  */
 #include "sim/fault.h"
 
@@ -14,7 +21,7 @@
 
 #define NOW "now"
 
-/* "20m" in seconds, negative for "now". */
+/* "20m" in seconds, negative for "now". The node booted MUSTER_SIM_UPTIME_S ago, and its log can have nothing older. */
 static int read_age(const char *text, double *ret, struct muster_error *err)
 {
 	static const struct {
@@ -38,7 +45,8 @@ static int read_age(const char *text, double *ret, struct muster_error *err)
 	return 0;
 }
 
-/* Append the lines that node_files.txt has for the thing; age as of read_age. Whether it has any. */
+/* Append the lines that node_files.txt has for the thing; age as of read_age. names: what ${NAME} stands for in them.
+ * A line "@4 ..." comes 4 s after the fault, and so is 4 s younger. Whether the thing has any lines. */
 static bool append(const struct muster_fault_target *t, const char *thing, double age, const char *const (*names)[2])
 {
 	struct muster_sim_files files = { .arena = t->cluster->arena };
@@ -69,7 +77,8 @@ static int read_age_behind_word(const struct muster_fault_target *t, double *ret
 	return read_age((colon ? colon : strchr(t->fault->default_value, ':')) + 1, ret, err);
 }
 
-/* CODE[:AGE], of a GPU or, for an SXid, of no GPU. Some codes have lines of their own. */
+/* CODE[:AGE], of a GPU or, for an SXid, of no GPU. Some codes have lines of their own ([xid_79] in node_files.txt), all
+ * others those of [xid]. */
 int muster_fault_xid(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_arena *arena = t->cluster->arena;
@@ -112,7 +121,7 @@ int muster_fault_lines(const struct muster_fault_target *t, struct muster_error 
 	return 0;
 }
 
-/* The kernel still shows the disk, and an array that has it. */
+/* VALUE is a device, "nvme0n1". The kernel still shows the disk, with size 0, and an array that has it. */
 int muster_fault_disk_dead(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_node *node = t->node;

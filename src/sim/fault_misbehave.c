@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_misbehave.c - read how a rank's worker misbehaves inside a vendor library */
+/* fault_misbehave.c - read how a rank's worker misbehaves inside a vendor library
+ *
+ * Linked into the simulator, which refuses wrong texts, and into the stand-ins, which carry the texts out. The list of
+ * functions is made of the tables of the vendor libraries' headers, so that a function which muster begins to call can
+ * be named at once; the functions that are in no such table stand behind them.
+ */
 #include "sim/fault_misbehave.h"
 
 #include "vendor/cublaslt_abi.h"
@@ -57,6 +62,8 @@ bool muster_sim_is_function(const char *name)
 	return false;
 }
 
+/* A function of CUDA's driver is "cu" and an upper-case letter, which leaves cublasLt out, and is none of cuFile's.
+ * Calls of the functions in of_none are not about one GPU: only a fault of the whole node can name these. */
 bool muster_sim_is_function_of(const char *name, const char *library, bool *ret_of_gpu)
 {
 	static const char *const of_none[] = { "cuInit", "cuDriverGetVersion", "cuGetErrorName", "cuGetErrorString",
@@ -80,7 +87,9 @@ static int unknown_function(const char *name, struct muster_error *err)
 			sizeof(char *), near));
 }
 
-/* "803", "40s", or a word. */
+/* HOW: "803" (a code), "40s" (a time) or a word. A digit at its beginning makes it a code or a time, which only
+ * functions of CUDA and NVML can have: only their stand-ins ask muster_standin_answer(). death->function and
+ * death->bus_id are read already. */
 static int parse_how(const char *text, struct muster_sim_misbehaviour *death, struct muster_error *err)
 {
 	size_t length = strlen(text);
@@ -108,6 +117,8 @@ static int parse_how(const char *text, struct muster_sim_misbehaviour *death, st
 	return muster_parse_double(number, &death->seconds, "TIME", err);
 }
 
+/* The text is read from its end: the bus id is behind the '@'; HOW is behind the last ':', because a SONAME of
+ * "dlopen:" stands between two of them; K is behind the '#' of what is left. */
 int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehaviour *ret, struct muster_error *err)
 {
 	struct muster_sim_misbehaviour death = { .call = 1 };
@@ -139,6 +150,7 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 	return 0;
 }
 
+/* soname "libnccl.so.2" has the stem "libnccl.so": the file's name must be the stem, or the stem and a '.'. */
 bool muster_sim_is_library(const char *file, const char *soname)
 {
 	const char *slash = strrchr(file, '/'), *suffix = strstr(soname, ".so");

@@ -5,6 +5,16 @@
  * counts, the first one when left out. HOW is a word, or for a function of CUDA or NVML a code that it returns, or a
  * time that it takes: "803", "40s"; without K every call does so. With BUS-ID, only calls about this GPU. The scenario
  * and the stand-ins read the same words.
+ *
+ *   cuInit:segv                          the first call of cuInit crashes
+ *   ncclAllReduce#3:hang                 the third call never returns
+ *   dlopen:libnccl.so.2:exit             the process ends when it loads NCCL
+ *   nvmlInit_v2:18                       every call returns 18
+ *   cuMemAlloc_v2#2:2@0003:00:00.0       of the calls for this GPU, the second one returns 2
+ *   cuInit:40s                           every call takes 40 s
+ *
+ * Such a text is the VALUE of a fault (fault_rank.c), then an element of a rank's `deaths` in cluster.json, and at
+ * last, separated by blanks, in MUSTER_SIM_DIES of the worker's environment, from where standins/misbehave.c reads it.
  */
 #ifndef MUSTER_SIM_FAULT_MISBEHAVE_H
 #define MUSTER_SIM_FAULT_MISBEHAVE_H
@@ -51,7 +61,7 @@ struct muster_sim_misbehaviour {
 	long call;          /* counted from 1; 0: each */
 	enum muster_sim_how how;
 	int code;        /* of RETURNS; not 0 */
-	double seconds;  /* of WAITS */
+	double seconds;  /* of WAITS, on the virtual clock and on the real one */
 	char bus_id[32]; /* "": calls about any GPU or none */
 };
 

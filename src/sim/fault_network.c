@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_network.c - adapters, and what nodes and GPUs reach of each other */
+/* fault_network.c - adapters, and what nodes and GPUs reach of each other
+ *
+ * Three kinds of trouble, which different parts of the simulation show:
+ *
+ *   a port       its state, rate and counters: sysfs (fs.c), verbs and NCCL's choice of adapters (standins/)
+ *   a barrier    nodes of both sides cannot be in one ring: NCCL hangs, fails or is slow (nccl_ring.c)
+ *   a link       two GPUs exchange data slowly, and no counter says so (nccl_paths.c)
+ */
 #include "sim/fault.h"
 
 #include "sim/scenario.h"
@@ -10,14 +17,15 @@
 
 /* -- RDMA devices, their links and their counters -- */
 
-/* Without a subnet manager's word a port has no address; mlx5 then shows the highest LID. */
+/* A port that no subnet manager has configured has no address; mlx5 then shows the LID 0xffff. */
 static void forget_address(struct muster_sim_port *port)
 {
 	port->lid = 0xffff;
 	port->sm_lid = 0;
 }
 
-/* As verbs encodes speed and width, with the text of sysfs. */
+/* speed and width as verbs encodes them (active_speed: 64 is HDR, 128 NDR; active_width: 1 is 1X, 2 is 4X, 16 is 2X),
+ * and the text that sysfs has for both. */
 static void set_rate(struct muster_sim_port *port, int speed, int width, const char *text)
 {
 	port->active_speed = speed;
@@ -34,7 +42,8 @@ void muster_fault_ib_down(const struct muster_fault_target *t)
 	forget_address(t->port);
 }
 
-/* Ports with one name are ports of one device. */
+/* VALUE is the number of a port. WHERE names a device, and has led to its first port; ports with one name are ports of
+ * one device. */
 int muster_fault_nic_port_down(const struct muster_fault_target *t, struct muster_error *err)
 {
 	for (size_t i = 0; i < t->node->port_count; i++)
@@ -46,7 +55,8 @@ int muster_fault_nic_port_down(const struct muster_fault_target *t, struct muste
 	return muster_fail(err, MUSTER_EUSAGE, "%s has no port %d", t->port->device, (int)t->number);
 }
 
-/* Each InfiniBand adapter becomes a RoCE adapter with VALUE ports of 100 Gb/s. */
+/* Each InfiniBand adapter becomes a RoCE adapter with VALUE ports of 100 Gb/s. Ethernet adapters stay as they are. The
+ * node gets a new list, in which every port of a new adapter has a GUID and a GID by its place there. */
 void muster_fault_roce(const struct muster_fault_target *t)
 {
 	static const char *pkeys[] = { "0xffff" };
@@ -106,7 +116,8 @@ int muster_fault_ib_rate(const struct muster_fault_target *t, struct muster_erro
 		err, MUSTER_EUSAGE, "VALUE must be one of 10, 20, 40, 50, 56, 100, 200, 400, 800, not %s", t->value);
 }
 
-/* VALUE is NAME:NUMBER. The counters of a port may be another port's too: it gets its own. */
+/* VALUE is NAME:NUMBER, where NAME may have a colon itself: "hw:out_of_sequence:7". The ports of a node share one array
+ * of counters, so this port gets a copy first. nccl.c raises the counter's file with the first traffic. */
 int muster_fault_counter(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_port *port = t->port;
@@ -159,7 +170,8 @@ int muster_fault_ib_extra(const struct muster_fault_target *t, struct muster_err
 
 /* -- nodes that cannot work in one ring, though each of them is well -- */
 
-/* A new barrier that concerns no node yet: sides are the caller's to fill in. */
+/* Add a barrier that concerns no node yet. Returns its sides, a letter for each node and all '-', which the caller
+ * changes to 'a' and 'b'. mode: "hang", "error" or "slow", else NULL with err. name: for messages. */
 static char *add_barrier(
 	const struct muster_fault_target *t, const char *mode, const char *name, struct muster_error *err)
 {
@@ -177,6 +189,7 @@ static char *add_barrier(
 	return sides;
 }
 
+/* This node is side a, and every other node is side b: rings of other nodes alone work. */
 int muster_fault_net_bad(const struct muster_fault_target *t, struct muster_error *err)
 {
 	char *sides = add_barrier(
@@ -204,7 +217,7 @@ int muster_fault_cut(const struct muster_fault_target *t, struct muster_error *e
 	return 0;
 }
 
-/* VALUE is NODE or NODE:MODE. */
+/* VALUE is NODE or NODE:MODE, "2:error"; without MODE it is "hang". Only rings with both nodes are concerned. */
 int muster_fault_link_bad(const struct muster_fault_target *t, struct muster_error *err)
 {
 	const struct muster_sim_cluster *cluster = t->cluster;
@@ -225,8 +238,8 @@ int muster_fault_link_bad(const struct muster_fault_target *t, struct muster_err
 
 /* -- exchanges of data between GPUs that are slow, though every part of the machine says that it is well -- */
 
-/* "gpu2" of the target's node, "node2" for the GPU with the same number on that node, or "node2/gpu3". *node counts
- * from 1; both are the target's before. */
+/* Read a peer: "gpu2" of the target's node, "node2" for the GPU with the same number on that node, or "node2/gpu3".
+ * *node (from 1) and *gpu (from 0) are the target's own when called, and what the text does not name stays. */
 static int find_peer(
 	const struct muster_fault_target *t, const char *text, long *node, long *gpu, struct muster_error *err)
 {
@@ -242,7 +255,8 @@ static int find_peer(
 	return part ? muster_parse_int(part + 3, 0, (long)t->node->gpu_count - 1, gpu, "gpu", err) : 0;
 }
 
-/* VALUE is PEER:GB/s. */
+/* VALUE is PEER:GB/s, "node2/gpu3:5". The link works in both directions, so it is kept once. Links name GPUs by bus id,
+ * which sweep() does not change. */
 int muster_fault_link_slow(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_cluster *cluster = t->cluster;

@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_node.c - the software, the settings and the disks of a node */
+/* fault_node.c - the software, the settings and the disks of a node
+ *
+ * A node has its own array of volumes, whose elements may be changed where they are. Its lists of disks, daemons,
+ * variables and NUMA nodes are the description's, which all nodes share: a function here makes a copy first.
+ */
 #include "sim/fault.h"
 
 #include "sim/scenario.h"
 
 #include <string.h>
 
-/* NVML's version is the CUDA major version followed by the driver version: "13.580.126.16". */
+/* VALUE is the driver's version, "580.105.08". The library is updated with the driver, so both change. */
 int muster_fault_driver_drift(const struct muster_fault_target *t, struct muster_error *err)
 {
 	if (strspn(t->value, "0123456789.") != strlen(t->value))
@@ -15,7 +19,9 @@ int muster_fault_driver_drift(const struct muster_fault_target *t, struct muster
 	return muster_fault_driver_library(t, err);
 }
 
-/* A library that was updated under the loaded module. */
+/* VALUE is NVML's version without CUDA's. NVML gives CUDA's major version in front of the driver's: "13.580.126.16".
+ * Alone this is a library that was updated while the old module of the kernel stayed loaded.
+ */
 int muster_fault_driver_library(const struct muster_fault_target *t, struct muster_error *err)
 {
 	(void)err;
@@ -23,7 +29,8 @@ int muster_fault_driver_library(const struct muster_fault_target *t, struct must
 	return 0;
 }
 
-/* Without the module there is nothing of what it makes. */
+/* Without the module there is nothing of what it makes: the table has the files and folders of each module, and those
+ * of the modules that need it. Without nvidia no GPU has a driver. */
 int muster_fault_module_missing(const struct muster_fault_target *t, struct muster_error *err)
 {
 	static const char *const paths[][2] = { { "nvidia", "/proc/driver/nvidia" }, { "nvidia", "/dev/nvidiactl" },
@@ -41,8 +48,10 @@ int muster_fault_module_missing(const struct muster_fault_target *t, struct must
 	return 0;
 }
 
-/* Take NAME, or NAME=TEXT, out of a list of elements that are, or begin with, such a text. Nodes share their lists:
- * this one is copied. Whether there was one. */
+/* Take NAME, or NAME=TEXT, out of a list: every element whose text is `name`, or begins with it and '='. list: the
+ * address of the list's pointer, which then leads to a copy without these elements, because nodes share their lists;
+ * size: of an element, which is a text, or a struct with a text as its first member. Whether there was such an element.
+ */
 static bool take_out(const struct muster_fault_target *t, void *list, size_t *count, size_t size, const char *name)
 {
 	size_t length = strlen(name), all = *count;
@@ -78,6 +87,8 @@ int muster_fault_env(const struct muster_fault_target *t, struct muster_error *e
 	return 0;
 }
 
+/* VALUE is a device, "nvme0n1". An array over all disks is made of the others, and so has their share of the size and
+ * of the rates. Without a disk that is left, or where the scratch is no array, the node has no scratch. */
 int muster_fault_disk_missing(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_node *node = t->node;
@@ -130,6 +141,7 @@ int muster_fault_volume_stalls(const struct muster_fault_target *t, struct muste
 	return 0;
 }
 
+/* VALUE is how many disks the array has lost; at least one is left. volume.c then fails every request with EIO. */
 int muster_fault_raid_degraded(const struct muster_fault_target *t, struct muster_error *err)
 {
 	double disks;
@@ -144,6 +156,7 @@ void muster_fault_scratch_full(const struct muster_fault_target *t)
 	t->volume->free_gb = t->volume->gb * (100 - t->number) / 100;
 }
 
+/* The scratch is the first volume, and the list now begins after it. */
 void muster_fault_scratch_missing(const struct muster_fault_target *t)
 {
 	t->node->volumes++;

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* fault_rank.c - what a rank may use, and how its process and its NCCL behave */
+/* fault_rank.c - what a rank may use, and how its process and its NCCL behave
+ *
+ * How a worker misbehaves is kept as text in the rank's `deaths` ("cuInit:segv"; fault_misbehave.h has the form). Texts
+ * are parsed here only to refuse a wrong one. worker_env.c hands them to the worker in an environment variable, and
+ * standins/misbehave.c carries them out.
+ */
 #include "sim/fault.h"
 
 #include "util/text.h"
 #include "sim/scenario.h"
 
-/* All the CPUs of a NUMA node that the rank's GPU is not on; NULL when there is no other. */
+/* All the CPUs of the last NUMA node that the rank's GPU is not on; NULL when there is no other. */
 static const char *far_mask(const struct muster_fault_target *t)
 {
 	const struct muster_sim_gpu *gpu = &t->node->gpus[t->rank->local_rank];
@@ -27,6 +32,7 @@ int muster_fault_cpu_mask(const struct muster_fault_target *t, struct muster_err
 	return 0;
 }
 
+/* CUDA_VISIBLE_DEVICES of the rank names the GPU of the rank before it on the node. */
 int muster_fault_duplicate_gpu(const struct muster_fault_target *t, struct muster_error *err)
 {
 	if (t->rank->local_rank == 0)
@@ -36,7 +42,10 @@ int muster_fault_duplicate_gpu(const struct muster_fault_target *t, struct muste
 	return 0;
 }
 
-/* VALUE is FUNCTION:CODE, or FUNCTION:TIME, for every rank of the node. */
+/* VALUE is FUNCTION:CODE for cuda-error and nvml-error, FUNCTION:TIME for cuda-slow and nvml-slow. Every rank of the
+ * node gets it. For one GPU the text becomes "cuMemAlloc_v2:2@0003:00:00.0": every rank may ask about every GPU of the
+ * node, and only calls about this one have the code or take the time. The function must be one of the kind's library.
+ */
 int muster_fault_answer(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_misbehaviour death;

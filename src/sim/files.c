@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* files.c - node_files.txt, which says what its lines mean, carried out */
+/* files.c - node_files.txt, which says what its lines mean, carried out
+ *
+ * The text is part of the program (muster_sim_node_files, which CMake makes of the file). muster_sim_files_make() goes
+ * through all of it for each thing: a line "[...]" says whether the lines after it are wanted, a line that begins with
+ * '@' is one of the log, and any other one is a file, a folder or a link. Lines that begin with a tab belong to the
+ * file before them. A file is never written twice: fopen() with 'x' fails where two lines have one path.
+ */
 #include "sim/files.h"
 
 #include "node_files.h" /* made by CMake from node_files.txt */
@@ -12,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* Note the first failure, of a system call: errno is the reason. */
 static void fail(struct muster_sim_files *f, const char *what, const char *path)
 {
 	if (!f->failed)
@@ -43,7 +50,7 @@ static const char *field_text(const struct muster_field *field, const void *obje
 	}
 }
 
-/* NULL: there is no such name. */
+/* The text of a name, from the innermost scope that has it; buffer is used for numbers. NULL: there is no such name. */
 static const char *find(const struct muster_sim_scope *scope, const char *name, char buffer[64])
 {
 	for (; scope; scope = scope->around) {
@@ -61,7 +68,8 @@ static const char *find(const struct muster_sim_scope *scope, const char *name, 
 	return NULL;
 }
 
-/* The text from `from` to `to`, with what its names are. */
+/* Print the text from `from` to `to`, where ${NAME} becomes what the name is, and ${NAME:WIDTH} is padded: to the left
+ * with a negative WIDTH, as "%*s" of printf does it. */
 static void expand(
 	struct muster_sim_files *f, const struct muster_sim_scope *scope, const char *from, const char *to, FILE *out)
 {
@@ -82,6 +90,7 @@ static void expand(
 	}
 }
 
+/* The same as a text in the arena. */
 static const char *expanded(
 	struct muster_sim_files *f, const struct muster_sim_scope *scope, const char *from, const char *to)
 {
@@ -97,7 +106,9 @@ static const char *expanded(
 
 /* -- files -- */
 
-/* Make the folder that a file at path is in, and those above it. Path from the root. */
+/* Make the folder that a file at path is in, and those above it. Path from the root. The files of a thing mostly are in
+ * one folder, so the last one is remembered, and one mkdir() is tried before those of all folders above.
+ */
 static void make_folders(struct muster_sim_files *f, const char *path)
 {
 	char folder[sizeof f->folder];
@@ -120,6 +131,7 @@ static void make_folders(struct muster_sim_files *f, const char *path)
 	}
 }
 
+/* The path on this machine, in the arena; its folder is made. */
 static const char *whole(struct muster_sim_files *f, const char *path)
 {
 	if (strchr(path, '/'))
@@ -157,7 +169,7 @@ static const char *find_word(const char *line, const char *end, const char *word
 	return memmem(line, (size_t)(end - line), word, strlen(word));
 }
 
-/* What is behind a file's first line, if it has more. */
+/* The lines below "PATH <<", each without the tab at its beginning. */
 static void put_lines(struct muster_sim_files *f, const struct muster_sim_scope *scope, const char *line, FILE *out)
 {
 	for (const char *end; *line == '\t'; line = end + 1) {
@@ -166,6 +178,7 @@ static void put_lines(struct muster_sim_files *f, const struct muster_sim_scope 
 	}
 }
 
+/* "@SECONDS TEXT", or "@SECONDS+STEP TEXT", where a thing with index i comes i steps later. */
 static void put_log(struct muster_sim_files *f, const struct muster_sim_scope *scope, const char *line, const char *end)
 {
 	char *at;
@@ -175,6 +188,8 @@ static void put_log(struct muster_sim_files *f, const struct muster_sim_scope *s
 	muster_sim_files_log(f, seconds, expanded(f, scope, at + 1, end));
 }
 
+/* Make the file, folder or link of one line. A path of the list `missing` (which device-missing and
+ * module-missing add to) is not made, nor is what lies below it. */
 static void put(struct muster_sim_files *f, const struct muster_sim_scope *scope, const char *line, const char *end)
 {
 	const char *text = find_word(line, end, " = "), *link = find_word(line, end, " -> ");
@@ -201,7 +216,8 @@ static void put(struct muster_sim_files *f, const struct muster_sim_scope *scope
 	muster_sim_files_finish(f, path, out);
 }
 
-/* Whether the line, [THING] or [THING NAME], is for this thing. */
+/* Whether the line, [THING], [THING NAME] or [THING !NAME], is for this thing. A NAME that is "" or "0" counts as
+ * having no value. */
 static bool is_wanted(
 	struct muster_sim_files *f, const struct muster_sim_scope *scope, const char *thing, const char *line)
 {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* fs.c - the files of a simulated node: what node_files.txt does not know of it
  *
- * Texts that are computed, lists, and what is made of disks.
+ * Texts that are computed, lists, and what is made of disks. A function make_...() calls MAKE for a thing such as
+ * "port": node_files.txt has the files of such a thing, and the function gives it the values that no field of cluster.h
+ * is.
  *
  * The order in write_node(): disks before volumes, which are made of them and make the text of mountinfo; that before
  * the node's own files, which have the text; paths last, when the folder of the applications is mounted; then the log,
@@ -26,7 +28,8 @@ struct writing {
 
 #define TEXT(w, ...) muster_arena_printf((w)->files.arena, __VA_ARGS__)
 
-/* A thing of the node, or of what is around it. */
+/* The files and lines of one thing. Names that the scope does not have are looked up in the node's, unless the caller
+ * has set what is around it. */
 static void make(struct writing *w, const char *thing, struct muster_sim_scope scope)
 {
 	if (!scope.around)
@@ -34,6 +37,7 @@ static void make(struct writing *w, const char *thing, struct muster_sim_scope s
 	muster_sim_files_make(&w->files, thing, &scope);
 }
 
+/* MAKE(w, "gid", .around = &port, .index = 0, MUSTER_SIM_NAMES({ "address", text })): members of the thing's scope. */
 #define MAKE(w, thing, ...) make(w, thing, (struct muster_sim_scope){ __VA_ARGS__ })
 
 /* What print has printed, without its last newline: a line of a file brings its own. */
@@ -51,7 +55,8 @@ static const char *printed(const struct writing *w, void (*print)(const struct w
 
 /* -- CPUs -- */
 
-/* The CPUs of a NUMA node as sysfs prints a mask: words of 32 bits for all CPUs of the node, highest first. */
+/* The CPUs of a NUMA node as sysfs prints a mask: words of 32 bits for all CPUs of the node, highest first. CPUs 24-47
+ * of 96: "00000000,0000ffff,ff000000". */
 static const char *mask_of(const struct writing *w, int numa_node)
 {
 	hwloc_bitmap_t set = muster_sim_cpus(w->node, numa_node), all = muster_sim_cpus(w->node, -1);
@@ -73,6 +78,8 @@ const struct muster_sim_pci *muster_sim_pci_find(const struct muster_sim_hardwar
 	return &foreign;
 }
 
+/* Four lines for each CPU. Threads of a core have neighbouring numbers, so the core's number is that of the CPU divided
+ * by the threads. */
 static void print_cpuinfo(const struct writing *w, FILE *out)
 {
 	const struct muster_sim_node *node = w->node;
@@ -87,7 +94,8 @@ static void print_cpuinfo(const struct writing *w, FILE *out)
 
 /* -- devices on the PCI bus -- */
 
-/* numa: the scope of its NUMA node. */
+/* A PCI device's files in sysfs. numa: the scope of its NUMA node. With the fault acs the node's first GPU is behind a
+ * switch, whose configuration space is written here because it has bytes that are no text. */
 static void make_pci(struct writing *w, const char *bus_id, const struct muster_sim_scope *numa)
 {
 	const struct muster_sim_pci *pci = muster_sim_pci_find(w->hardware, bus_id);
@@ -99,7 +107,9 @@ static void make_pci(struct writing *w, const char *bus_id, const struct muster_
 			{ "vendor", pci->vendor + 2 }, { "device", pci->device + 2 }));
 	if (!behind_switch)
 		return;
-	/* an ACS capability, and behind its own word source validation and all redirections */
+	/* At 0x100, where extended capabilities begin: id 0x000d (ACS), version 1, no next one; the capability register
+	 * 0x001f; the control register 0x001d, which enables source validation, redirection of requests and of
+	 * completions, and upstream forwarding. */
 	static const unsigned char capability[] = { 0x0d, 0x00, 0x01, 0x00, 0x1f, 0x00, 0x1d, 0x00 };
 	unsigned char config[4096] = { 0 };
 	memcpy(config + 0x100, capability, sizeof capability);
@@ -110,7 +120,8 @@ static void make_pci(struct writing *w, const char *bus_id, const struct muster_
 	muster_sim_files_finish(&w->files, path, out);
 }
 
-/* The bus ids of the devices that are near to a NUMA node: its GPUs, then its adapters. Returns how many they are. */
+/* The bus ids of the devices that are near to a NUMA node: its GPUs, those that no library shows, then its adapters,
+ * each once however many ports it has. *ret: in the arena. Returns how many they are. */
 static size_t find_near(const struct writing *w, int numa_node, bool with_ethernet, const char ***ret)
 {
 	const struct muster_sim_node *node = w->node;
@@ -152,6 +163,9 @@ static int by_bus_id(const void *a, const void *b)
 		(*(const struct muster_sim_gpu *const *)a)->bus_id, (*(const struct muster_sim_gpu *const *)b)->bus_id);
 }
 
+/* The driver numbers all GPUs that the kernel shows in the order of the bus, also those that no library shows, so these
+ * are sorted first; the index is the number in /dev/nvidiaN. A stranger that is on several GPUs has one folder in
+ * /proc. */
 static void make_gpus(struct writing *w)
 {
 	const struct muster_sim_node *node = w->node;
@@ -191,7 +205,15 @@ static const char *state_number(struct writing *w, const char *file, enum muster
 	return TEXT(w, "%d", number);
 }
 
-/* The table of GIDs. An Ethernet port has each address twice, for RoCE v1 and for RoCE v2, as mlx5 has them. */
+/* The table of GIDs. An Ethernet port has each address twice, for RoCE v1 and for RoCE v2, as mlx5 has them; with the
+ * fault roce-v1 the entries of v2 are missing. The second address is an IPv4 address 10.0.N.P of node N and port P as
+ * IPv6 writes it, made of the last bytes of the GID.
+ *
+ *   0    fe80:...              IB/RoCE v1
+ *   1    fe80:...              RoCE v2
+ *   2    ...:ffff:0a00:0101    IB/RoCE v1
+ *   3    ...:ffff:0a00:0101    RoCE v2
+ */
 static void make_gids(struct writing *w, const struct muster_sim_port *port, const struct muster_sim_scope *around)
 {
 	bool ethernet = strcmp(port->link_layer, "Ethernet") == 0;
@@ -249,7 +271,9 @@ enum { MAJOR_SD = 8, MAJOR_MD = 9, MAJOR_DM = 253, MAJOR_NVME = 259 };
 /* Bytes that go to one disk before the next one's turn: the defaults of mdadm and LVM. */
 enum { CHUNK = 512 << 10, STRIPE = 64 << 10 };
 
-/* A device in sys/block, or a partition of one; smallest: request that makes sense, 0: of a partition. */
+/* A device in sys/block, or a partition of one. path: "md127", or "sdb/sdb1" of a partition; number: "9:127"; gb: 10^9
+ * bytes; smallest, best: bytes of the smallest request that makes sense and of the best one. smallest 0: a partition,
+ * which has no such files; best 0: a disk. */
 static void make_block(struct writing *w, const char *path, const char *number, double gb, size_t smallest, size_t best)
 {
 	const char *slash = strrchr(path, '/');
@@ -259,6 +283,7 @@ static void make_block(struct writing *w, const char *path, const char *number, 
 			{ "best", TEXT(w, "%zu", best) }, { "disk", smallest && !best ? "1" : "" }));
 }
 
+/* The NVMe disks, and the temporary disk with its one partition, where the machine type has one. */
 static void make_disks(struct writing *w)
 {
 	static const char prefix[] = "nvme";
@@ -280,7 +305,8 @@ static void make_disks(struct writing *w)
 	}
 }
 
-/* A device that is made of all disks; a disk that is lost is no member. */
+/* A device that is made of all disks: an array of mdadm, or a logical volume. The array loses its first disks, so those
+ * are no members. The best request has a stripe for each disk. */
 static void make_striped(struct writing *w, const struct muster_sim_volume *volume, const char *number, bool array)
 {
 	const struct muster_sim_node *node = w->node;
@@ -311,7 +337,8 @@ static bool is_mapped(const struct muster_sim_volume *volume)
 	return strncmp(volume->device, "dm-", 3) == 0;
 }
 
-/* Number of the volume's device, which is made where it is neither a disk nor a partition. */
+/* Number of the volume's device, "major:minor", which is made where it is neither a disk nor a partition. A name that
+ * is none of these is refused, because mountinfo needs a number. */
 static const char *make_volume(struct writing *w, const struct muster_sim_volume *volume)
 {
 	const char *digits = volume->device + strcspn(volume->device, "0123456789");
@@ -333,7 +360,11 @@ static const char *make_volume(struct writing *w, const struct muster_sim_volume
 	return "";
 }
 
-/* Makes the devices and the places of all volumes; the text of mountinfo. */
+/* Makes the devices and the places of all volumes; the text of mountinfo, without its last newline. A line is
+ *
+ *   ID PARENT MAJOR:MINOR ROOT PLACE OPTIONS shared:N - FILESYSTEM SOURCE OPTIONS
+ *   30 22 9:127 / /mnt/resource_nvme rw,relatime shared:30 - xfs /dev/md127 rw
+ */
 static const char *make_mounts(struct writing *w)
 {
 	const struct muster_sim_node *node = w->node;
@@ -393,7 +424,9 @@ static int by_time(const void *a, const void *b)
 					: (x->order > y->order) - (x->order < y->order);
 }
 
-/* With the lines of the faults; what comes during the run is added then, by the stand-ins. */
+/* Write dev/kmsg: the lines of a healthy boot, which were collected in w->files.log, and those of the faults, sorted by
+ * time. What comes during the run is added then, by the stand-ins (standins/kernel_log.c). A record of the kernel is
+ * "LEVEL,NUMBER,MICROSECONDS,-;TEXT". Ages count from MUSTER_SIM_UPTIME_S after boot. */
 static void write_log(struct writing *w)
 {
 	const struct muster_sim_node *node = w->node;
@@ -442,7 +475,8 @@ static void print_topology(const struct writing *w, FILE *out)
 	muster_sim_topology_print(w->node, w->hardware, out);
 }
 
-/* index: of the node; two nodes may have one name. mountinfo: the text of that file. */
+/* The files of the node itself. index: of the node, which makes its boot id, because two nodes may have one name.
+ * mountinfo: the text of that file. */
 static void make_node(struct writing *w, size_t index, const char *mountinfo)
 {
 	const struct muster_sim_node *node = w->node;
@@ -480,7 +514,8 @@ static void make_node(struct writing *w, size_t index, const char *mountinfo)
 	hwloc_bitmap_free(all);
 }
 
-/* What Hyper-V tells of the host: a record has a key of 512 bytes and a value of 2048. */
+/* What Hyper-V tells of the host: a record has a key of 512 bytes and a value of 2048, both padded with zeros. Each
+ * node is on a host of its own. */
 static void make_host(struct writing *w, size_t index)
 {
 	static const char path[] = "var/lib/hyperv/.kvp_pool_3";
@@ -493,6 +528,8 @@ static void make_host(struct writing *w, size_t index)
 	muster_sim_files_finish(&w->files, path, out);
 }
 
+/* All files of one node, in the order that the head of this file explains. The arena is this function's: nothing that
+ * is made here outlives the node's files. */
 static int write_node(const struct muster_sim_node *node, size_t index, const struct muster_sim_hardware *hw,
 	struct muster_error *err)
 {

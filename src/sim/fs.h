@@ -7,8 +7,14 @@
 
 #include <stdio.h>
 
-/* Write everything under cluster->directory, which exists and is empty. Counters stay as they are at the start: NCCL's
- * stand-in adds their increase. */
+/* Write everything under cluster->directory, which exists and is empty:
+ *
+ *   cluster.json                       what the stand-ins know of the machine; written last
+ *   sim-1/sys, proc, etc, dev, ...     the root of each node, under node->directory
+ *   sim-1/topology.xml                 the node for hwloc
+ *   sim-1/metadata.json                the answer of the instance metadata service
+ *
+ * Counters stay as they are at the start: NCCL's stand-in adds their increase. -1 with err after the first failure. */
 int muster_sim_generate(
 	const struct muster_sim_cluster *cluster, const struct muster_sim_hardware *hardware, struct muster_error *err);
 

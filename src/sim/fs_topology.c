@@ -2,7 +2,23 @@
 /* fs_topology.c - a simulated node as hwloc's XML, version 2
  *
  * hwloc takes memory and PCI locality from the nesting: what hangs on a Group is local to the Group's NUMA node. The
- * threads of a core have neighbouring CPU numbers.
+ * threads of a core have neighbouring CPU numbers. The objects, for a node with one GPU and one adapter on the first of
+ * two NUMA nodes:
+ *
+ *   Machine
+ *     Package 0
+ *       Group
+ *         NUMANode 0
+ *         Core 0 (PU 0), Core 1 (PU 1), ...
+ *         Bridge, PCIDev 0001:00:00.0
+ *         Bridge, PCIDev 0101:00:00.0, OSDev mlx5_ib0
+ *     Package 1
+ *       Group
+ *         NUMANode 1
+ *         Core 24 (PU 24), ...
+ *
+ * worker_env.c lets hwloc read the file, and `lstopo -i topology.xml` draws it. GPUs that no library shows are left
+ * out.
  */
 #include "sim/fs.h"
 
@@ -38,7 +54,8 @@ static void info(struct printer *p, const char *name, const char *value)
 	fputs("\"/>\n", p->out);
 }
 
-/* The opening tag up to its sets; the caller adds attributes and closes it. */
+/* The opening tag up to its sets; the caller adds attributes and closes it. cpus, nodes: those of the object, with all
+ * that is below it. */
 static void open_object(struct printer *p, const char *type, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes)
 {
 	char *cpu_text = NULL, *node_text = NULL;
@@ -61,7 +78,8 @@ static void close_object(struct printer *p)
 	fputs("</object>\n", p->out);
 }
 
-/* Data rate of a PCIe link in GB/s, as hwloc computes it: from generation 3 on, 128 of 130 bits are data. */
+/* Data rate of a PCIe link in GB/s, as hwloc computes it: of 10 bits 8 are data in generations 1 and 2, of 130 bits 128
+ * from generation 3 on, and of 256 bytes 242 in generation 6. 0: no such generation. */
 static double link_speed(int generation, int width)
 {
 	static const double transfers[] = { 0, 2.5 * 0.8, 5 * 0.8, 8 * 128 / 130.0, 16 * 128 / 130.0, 32 * 128 / 130.0,
@@ -69,7 +87,8 @@ static double link_speed(int generation, int width)
 	return generation >= 1 && generation <= 6 ? transfers[generation] * width / 8 : 0;
 }
 
-/* A PCI device behind a host bridge of its own. */
+/* A PCI device behind a host bridge of its own, as a guest on Hyper-V sees it. speed in GB/s, 0: not known.
+ * rdma_device: name of the RDMA device that it is; NULL: none. */
 static void print_pci(struct printer *p, const struct muster_sim_pci *pci, double speed, const char *rdma_device)
 {
 	unsigned int domain = (unsigned int)strtoul(pci->bus_id, NULL, 16);
@@ -95,6 +114,7 @@ static void print_pci(struct printer *p, const struct muster_sim_pci *pci, doubl
 	close_object(p);
 }
 
+/* CPUs are collected until there are as many as a core has threads; hardware.c has checked that no CPU is left over. */
 static void print_cores(struct printer *p, hwloc_const_bitmap_t cpus, hwloc_const_bitmap_t nodes, int threads)
 {
 	hwloc_bitmap_t core = hwloc_bitmap_alloc(), one = hwloc_bitmap_alloc();

@@ -3,6 +3,10 @@
  *
  * Every key is required and an unknown key is an error, so every property of a simulated machine is written down.
  * Every object may have a "source", which is not evaluated.
+ *
+ * The order: system/hardware.c loads the file and merges it into the one that it "extends"; the tables below read the
+ * result into struct description; NUMA nodes and bandwidths are checked; and make_devices() makes whole GPUs and ports,
+ * each of the common part and of its own. Errors name the JSON path and, in front of it, the file.
  */
 #include "sim/hardware.h"
 
@@ -17,11 +21,15 @@
 #include <math.h>
 #include <string.h>
 
-/* What all devices of one kind have in common comes first, then the devices themselves. */
+/* The object "gpu", and an element of "adapters". The keys of what all devices have in common stand beside "devices":
+ *
+ *   { "name": "NVIDIA A100", "pci_class": "0x030200", "devices": [ { "bus_id": "0001:00:00.0", "numa_node": 1 } ] }
+ *
+ * `model` must be the first member, because the table of its fields is the base of this one (json/object.h). */
 struct gpus {
 	struct muster_sim_gpu model;
-	struct muster_sim_pci pci;
-	struct muster_sim_gpu *devices;
+	struct muster_sim_pci pci;      /* without bus_id */
+	struct muster_sim_gpu *devices; /* a file sets only their fields with the part DEVICE */
 	size_t count;
 };
 
@@ -35,7 +43,7 @@ struct adapter {
 struct description {
 	struct muster_sim_hardware hw;
 	int version;
-	const char *extends;
+	const char *extends; /* not used here: the file is merged already */
 	struct gpus gpus;
 	struct adapter *adapters;
 	size_t adapter_count;
@@ -43,6 +51,7 @@ struct description {
 	size_t counter_count;
 };
 
+/* An object, and an array of `least` or more objects, of whose fields those in `part` are keys (0: all of them). */
 #define OBJECT(tag, name, member, type, part)                                                                          \
 	MUSTER_FIELD_AS(tag, name, member, OBJECT), .object = (type), .object_part = (part)
 #define LIST(tag, name, member, count, least_, type, part)                                                             \
@@ -89,6 +98,8 @@ static const struct muster_field description_fields[] = {
 };
 static const struct muster_object_type description_type = MUSTER_OBJECT_TYPE(description, description_fields);
 
+/* A CPU list must be of whole cores, because fs_topology.c makes a core of each so many CPUs in a row. The socket must
+ * be one of the host's. */
 static int check_numas(const struct muster_sim_node *node, struct muster_error *err)
 {
 	for (size_t i = 0; i < node->numa_count; i++) {
@@ -117,6 +128,7 @@ static int check_numa(const struct muster_sim_node *node, int os_index, struct m
 	return muster_fail(err, MUSTER_EUSAGE, "there is no NUMA node %d", os_index);
 }
 
+/* Whether row b may stand behind row a: sorted by domains, then nodes, then bytes, and no two rows equal. */
 static bool is_behind(const struct muster_sim_bandwidth *a, const struct muster_sim_bandwidth *b)
 {
 	if (a->domains != b->domains)
@@ -124,6 +136,7 @@ static bool is_behind(const struct muster_sim_bandwidth *a, const struct muster_
 	return a->nodes != b->nodes ? a->nodes < b->nodes : a->bytes < b->bytes;
 }
 
+/* nccl_time.c finds rows by their order, divides by bytes and by busbw_gbps, and takes logarithms of bytes. */
 static int check_bandwidths(const struct muster_sim_hardware *hw, struct muster_error *err)
 {
 	for (size_t i = 0; i < hw->bandwidth_count; i++) {
@@ -146,6 +159,9 @@ static void add_pci(struct muster_sim_hardware *hw, const struct muster_sim_pci 
 	hw->pci[hw->pci_count++].bus_id = bus_id;
 }
 
+/* GPU i of the node: the common part, and its own bus id and NUMA node. A healthy GPU has all of its NVLinks up, boots
+ * with the settings that it has, and has the same number for CUDA and NVML: its place in "devices". BAR1 is the first
+ * power of 2 that holds the GPU's memory. */
 static int add_gpus(struct muster_sim_hardware *hw, const struct gpus *gpus, struct muster_error *err)
 {
 	struct muster_sim_node *node = &hw->node;
@@ -169,7 +185,8 @@ static int add_gpus(struct muster_sim_hardware *hw, const struct gpus *gpus, str
 	return 0;
 }
 
-/* The ports share their counters, which are at 0. */
+/* The ports of all adapters, one port for each device. They share one array of counters, which are at 0: a fault copies
+ * the array before it changes a counter (fault_network.c). */
 static int add_ports(struct muster_arena *arena, struct description *d, struct muster_error *err)
 {
 	struct muster_sim_hardware *hw = &d->hw;
@@ -206,6 +223,7 @@ static int make_devices(struct muster_arena *arena, struct description *d, struc
 	return add_gpus(&d->hw, &d->gpus, err) < 0 ? -1 : add_ports(arena, d, err);
 }
 
+/* Read and check a merged description. *ret is written only on success; its texts and arrays are the arena's. */
 static int read_all(struct muster_arena *arena, const struct muster_json *root, const char *sku,
 	struct muster_sim_hardware *ret, struct muster_error *err)
 {
@@ -249,6 +267,7 @@ hwloc_bitmap_t muster_sim_cpus(const struct muster_sim_node *node, int numa_node
 	return all;
 }
 
+/* The set of CPUs must have at least one CPU and no CPU that the node does not have. -1 with err, MUSTER_EUSAGE. */
 int muster_sim_mask_check(const struct muster_sim_node *node, const char *mask, struct muster_error *err)
 {
 	hwloc_bitmap_t wanted = muster_cpuset_parse_mask(mask, err), there = muster_sim_cpus(node, -1);

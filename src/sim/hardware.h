@@ -1,5 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* hardware.h - one healthy node of a machine type, as src/sim/hardware/<SKU>.json describes it */
+/* hardware.h - one healthy node of a machine type, as src/sim/hardware/<SKU>.json describes it
+ *
+ * launch.c reads a description once, before the cluster is made; scenario.c makes each node a copy of `node`; fs.c
+ * takes the PCI ids. The parts of a file, and where they go:
+ *
+ *   "host", "software"    fields of `node` with the part HOST or SOFTWARE (cluster.h)
+ *   "numa_nodes"          node.numas
+ *   "disks", "scratch"    node.disks, scratch
+ *   "gpu"                 node.gpus: what all GPUs have in common, and under "devices" bus id and NUMA node of each
+ *   "adapters"            node.ports: the same, for each kind of RDMA adapter
+ *   "counters"            names of the error counters that every port has
+ *   "nccl", "allreduce"   how NCCL's log calls the ways of the data; measured bus bandwidths
+ *   "rack_nodes"          rack_nodes
+ */
 #ifndef MUSTER_SIM_HARDWARE_H
 #define MUSTER_SIM_HARDWARE_H
 

@@ -117,7 +117,15 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 /* -- the ranks: on this machine, with Open MPI's mpirun, 4 or 5 -- */
 
 /* Words that Open MPI 4 and 5 both take. The supervisors talk through shared memory, and let each other run: there are
- * more of them than CPUs. A rank that is killed must not end the others. */
+ * more of them than CPUs. A rank that is killed must not end the others.
+ *
+ *   --oversubscribe, --bind-to none         more ranks than CPUs, and none is bound
+ *   --enable-recovery                       a rank that dies does not end the job
+ *   pml ob1, btl self,vader                 messages by shared memory alone, whatever network this machine has
+ *   btl_vader_single_copy_mechanism none    through a buffer, without reading another process's memory
+ *   coll_hcoll_enable 0                     no HCOLL
+ *   mpi_yield_when_idle 1                   a rank that waits leaves the CPU to the others
+ */
 static const char *const mpirun_words[] = { "mpirun", "--oversubscribe", "--bind-to", "none", "--enable-recovery",
 	"--mca", "pml", "ob1", "--mca", "btl", "self,vader", "--mca", "btl_vader_single_copy_mechanism", "none",
 	"--mca", "coll_hcoll_enable", "0", "--mca", "mpi_yield_when_idle", "1" };
@@ -267,6 +275,7 @@ static struct waiting wait_for(const struct simulation *s, pid_t pid, int start_
 	return w;
 }
 
+/* -1 with err, which says how the launcher ended without an exit code of rank 0. */
 static int failed(const struct simulation *s, const struct waiting *w, struct muster_error *err)
 {
 	const char *what = s->launch->scenario.alone ? "sim-rank" : "mpirun";
@@ -282,7 +291,11 @@ static int failed(const struct simulation *s, const struct waiting *w, struct mu
 		err, MUSTER_EIO, "%s ended with code %d before rank 0 had a verdict", what, WEXITSTATUS(w->status));
 }
 
-/* The command of each rank, by mpirun unless there is only one. */
+/* The command that starts all ranks, NULL at its end. With the wrapper's words (MUSTER_SIM_WRAPPER) at [W] it is
+ *
+ *   mpirun WORDS -np 16 [W] DIR/muster-sim sim-rank DIR -- [W] DIR/muster run --sku NAME ... MORE
+ *   [W] DIR/muster-sim sim-rank DIR -- [W] DIR/muster node --sku NAME ... MORE        with --alone
+ */
 static const char *const *make_command(const struct simulation *s)
 {
 	const struct muster_sim_launch *o = s->launch;
@@ -371,14 +384,15 @@ static int run(const struct simulation *s, int *ret_signal, struct muster_error 
 /* -- the files -- */
 
 /* A link to the program in the simulation's directory: the supervisors find it there, whatever blanks its own path has.
- */
+ * *ret: the link's path. */
 static int link_program(const struct simulation *s, const char *program, const char **ret, struct muster_error *err)
 {
 	*ret = muster_arena_printf(s->cluster.arena, "%s/%s", s->directory, strrchr(program, '/') + 1);
 	return symlink(program, *ret) == 0 ? 0 : muster_fail(err, MUSTER_EIO, "link %s: %s", *ret, strerror(errno));
 }
 
-/* The files in a directory of their own, with links to the programs. */
+/* Steps before anything is started: the directory, the cluster, its files, the links to the programs. A wrong SKU, mask
+ * or fault ends here with err, MUSTER_EUSAGE; muster_sim_launch() then removes what was made. */
 static int prepare(struct simulation *s, struct muster_error *err)
 {
 	const struct muster_sim_launch *o = s->launch;
@@ -395,6 +409,8 @@ static int prepare(struct simulation *s, struct muster_error *err)
 	return link_program(s, o->paths.simulator, &s->simulator, err);
 }
 
+/* The signals are blocked from here on, so that one which comes while the files are written is taken by wait_for(), and
+ * the directory is removed even then. With --prepare it is kept, unless something failed. */
 int muster_sim_launch(const struct muster_sim_launch *launch, int *ret_signal, struct muster_error *err)
 {
 	static const int signals[] = { SIGINT, SIGTERM, SIGHUP, SIGCHLD };

@@ -1,7 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* main.c - muster-sim: the program that `muster sim` executes
  *
- * Its words are those of muster: `sim` and its options, or what a rank of the simulation is started with.
+ * The first word of its command line says what the process is. A simulation starts one of the first kind, and for each
+ * rank one of the second and one of the third:
+ *
+ *   sim OPTIONS...                          write the files, start the ranks, wait for them (command.c, launch.c)
+ *   sim-rank DIRECTORY -- COMMAND...        one process of mpirun: set what srun would set, run COMMAND (rank.c)
+ *   sim-worker DIRECTORY RANK COMMAND...    put the stand-ins in front of the libraries, become COMMAND (worker_env.c)
+ *
+ *   muster-sim sim -> mpirun -> muster-sim sim-rank -> muster run -> muster-sim sim-worker, which becomes muster worker
+ *
+ * The supervisor (`muster run`) starts sim-worker because MUSTER_WORKER_WRAPPER says so. So the supervisor and its MPI
+ * see the real machine, and only the worker sees the simulated one.
  */
 #include "sim/command.h"
 
@@ -11,8 +21,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* sim-rank: be one rank of the simulated job. It ends well whatever the run's exit code is, because mpirun would take
- * anything else for a broken job. */
+/* sim-rank: be one rank of the simulated job. The exit status is 0 whatever the run's exit code is, because mpirun
+ * takes any other status for a broken job; rank 0 leaves the exit code in a file (rank.c). When a signal ended the
+ * command, this process ends by the same signal. */
 static int be_rank(int argc, char **argv)
 {
 	struct muster_error err = { 0 };
@@ -30,7 +41,8 @@ static int be_rank(int argc, char **argv)
 	return 0;
 }
 
-/* sim-worker: be a worker on its simulated node, started through MUSTER_WORKER_WRAPPER. */
+/* sim-worker: be a worker on its simulated node, started through MUSTER_WORKER_WRAPPER. The words are
+ * DIRECTORY RANK [--] COMMAND...; returns only when the command cannot be executed. */
 static int be_worker(int argc, char **argv)
 {
 	struct muster_error err = { 0 };

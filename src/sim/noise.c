@@ -1,5 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* noise.c - recorded noise of real hosts: read a file, and tell how long an operation takes */
+/* noise.c - recorded noise of real hosts: read a file, and tell how long an operation takes
+ *
+ * What a file must keep to, line by line: a line that begins with '#' and an empty one are skipped; the name of a kind
+ * alone begins a series; two numbers are a row of the series. The first row of a series is at 0, times rise, and there
+ * are two rows at least, because the last one is only the end. So every series has a length above 0, and every moment
+ * of it has a factor.
+ */
 #include "sim/noise.h"
 
 #include "util/array.h"
@@ -24,6 +30,7 @@ static const char *const kinds[MUSTER_SIM_NOISE_KINDS] = { "", "copies", "memory
 
 /* -- reading -- */
 
+/* "12.7 2.1": milliseconds and a factor. False: the line is anything else, or a number is out of its bounds. */
 static bool read_row(const char *line, struct muster_sim_noise_row *ret)
 {
 	char *end;
@@ -37,7 +44,7 @@ static bool read_row(const char *line, struct muster_sim_noise_row *ret)
 	       row.factor >= FACTOR_MIN && row.factor <= FACTOR_MAX;
 }
 
-/* NULL, or what is wrong with the line. */
+/* Add a line that is neither empty nor a comment. NULL, or what is wrong with the line. */
 static const char *add_line(struct muster_sim_noise *noise, const char *line)
 {
 	struct muster_sim_noise_series *last = noise->count > 0 ? &noise->series[noise->count - 1] : NULL;
@@ -134,6 +141,8 @@ const char *muster_sim_noise_find(
 
 /* -- playing -- */
 
+/* The series of a GPU, by its place among the series of its kind; with fewer series than GPUs they begin again. NULL:
+ * the file has none of this kind. */
 static const struct muster_sim_noise_series *series_of(
 	const struct muster_sim_noise *noise, enum muster_sim_noise_kind kind, size_t gpu)
 {
@@ -147,7 +156,8 @@ static const struct muster_sim_noise_series *series_of(
 	return NULL;
 }
 
-/* The row that holds at that time, which is before the end of the series. */
+/* The row that holds at that time, which is before the end of the series. Rows are sorted by time, and each step of the
+ * search halves them. */
 static size_t row_at(const struct muster_sim_noise_series *series, double seconds)
 {
 	size_t low = 0, high = series->count - 1;
@@ -158,6 +168,8 @@ static size_t row_at(const struct muster_sim_noise_series *series, double second
 	return low;
 }
 
+/* Go on from row to row, and in each do as much of the work as the row's time allows: `seconds` is the work that is
+ * left, as undisturbed time, `took` the time that has passed. At the end of the series go on at its beginning. */
 double muster_sim_noise_seconds(const struct muster_sim_noise *noise, enum muster_sim_noise_kind kind, size_t gpu,
 	double begins, double seconds)
 {

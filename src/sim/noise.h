@@ -4,6 +4,17 @@
  * A file has a series for each kind of operation, and for each GPU where they differ; src/sim/noise/README.md has the
  * format. A series is read as a rate over time: an operation gets on at the rate 1 / factor, so a stall adds the same
  * time to a short and a long operation.
+ *
+ * The simulator finds and checks a file once (muster_sim_noise_find); the stand-in of CUDA reads it in each worker and
+ * asks muster_sim_noise_seconds() for each operation (standins/cuda_stream.c). With the series
+ *
+ *   copies
+ *   0 1
+ *   10 3
+ *   16 1
+ *   100 1
+ *
+ * a copy of 4 ms that begins at 8 ms has done 2 ms of its work at 10 ms, needs 6 ms for the other 2 ms, and takes 8 ms.
  */
 #ifndef MUSTER_SIM_NOISE_H
 #define MUSTER_SIM_NOISE_H

@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rank.c - be one rank of a simulated job */
+/* rank.c - be one rank of a simulated job
+ *
+ * The process that mpirun starts, muster-sim sim-rank, in the order of its steps:
+ *
+ *   1. Read cluster.json, and find this process's rank in the variables of the launcher.
+ *   2. Set the variables that srun would set for the rank on its simulated node (set_slurm), and those by which muster
+ *      finds the simulated node (set_muster).
+ *   3. On rank 0: print into the output of `muster sim` itself, and leave the own pid in the file rank-0, by which
+ *      `muster sim` knows that the job has begun and where signals go.
+ *   4. Run the command, and pass signals on to it.
+ *   5. On rank 0: leave the command's exit code in the file exit, which becomes that of `muster sim`.
+ */
 #include "sim/command.h"
 
 #include "util/child.h"
@@ -16,7 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* The rank of this process, for every launcher. */
+/* The rank of this process, from the first of these variables that is set: of Open MPI, PMIx, PMI or Slurm. With
+ * --alone launch.c itself sets PMI_RANK. */
 static int find_rank(const struct muster_sim_cluster *cluster, size_t *ret, struct muster_error *err)
 {
 	static const char *const names[] = { "OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID" };
@@ -35,7 +47,9 @@ static int find_rank(const struct muster_sim_cluster *cluster, size_t *ret, stru
 
 #define NUMBER(number) muster_arena_printf(arena, "%zu", (size_t)(number))
 
-/* What srun sets for a task, on every name that it goes by. */
+/* What srun sets for a task, on every name that it goes by. Masks are listed for all ranks of the node, as srun's
+ * mask_cpu takes them: "0xffffff,0xffffff000000". OMPI_MCA_orte_num_nodes is not Slurm's but Open MPI's word for the
+ * nodes. */
 static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
 {
 	struct muster_arena *arena = cluster->arena;
@@ -73,9 +87,9 @@ static void set_slurm(const struct muster_sim_cluster *cluster, size_t index)
 			setenv(settings[i].names[n], settings[i].value, 1);
 }
 
-/* Run the command and return its wait status. It does not outlive us. A signal to all of us reaches it once: through
- * us.
- */
+/* Run the command to its end; *ret is its wait status. The command is killed when this process ends. It has a process
+ * group of its own, so a signal to the group of this process does not reach it: this process passes the signal on, and
+ * so the command gets it once. -1 with err when the command could not be started. */
 static int run(char *const *command, int *ret, struct muster_error *err)
 {
 	static const int passed_on[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2 };

@@ -1,6 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scenario.c - build the simulated cluster from a scenario
  *
+ * The rules of muster_sim_scenario_build, in the order in which they act:
+ *
+ *   1. A node is a copy of the description's node (hardware.h) with a name, identities and volumes of its own. GPUs and
+ *      ports are copied, because faults change them; the lists of NUMA nodes, disks and counters are still shared by
+ *      all nodes, so a fault copies such a list before it changes an element (muster_sim_copy).
+ *   2. Each node has one rank for each GPU of the description. Rank r is on node r / GPUs, with local rank r % GPUs.
+ *   3. A rank may use the CPUs of its GPU's NUMA node, unless the scenario has masks. With `alone` it may use all CPUs,
+ *      and no job script has set variables.
+ *   4. Faults are applied in the order given (fault.c). The rank of a missing GPU is there
+ *      all the same, as srun starts the ranks that the job asked for.
+ *
  * Identities (UUIDs, GUIDs, LIDs, GIDs) are functions of the SKU, the node and the index in the node: the same
  * scenario gives the same cluster on every machine, and all devices have different identities.
  */
@@ -68,7 +79,7 @@ int muster_sim_scenario_read(struct muster_sim_scenario *scenario, const char *p
 	return 0;
 }
 
-/* Spreads a few small numbers over 64 bits, the same everywhere. */
+/* A 64-bit number for a thing of a node: a hash of "SKU WHAT NODE INDEX". The same on every machine. */
 static uint64_t identity(const char *sku, const char *what, size_t node, size_t index)
 {
 	char text[256];
@@ -76,14 +87,17 @@ static uint64_t identity(const char *sku, const char *what, size_t node, size_t 
 	return muster_hash(text, strlen(text));
 }
 
-/* A UUID of two identities. */
+/* A UUID in its usual form, five groups of 8, 4, 4, 4 and 12 hexadecimal digits: the first three are a, the others b.
+ */
 static const char *uuid(struct muster_arena *arena, const char *prefix, uint64_t a, uint64_t b)
 {
 	return muster_arena_printf(arena, "%s%08" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%04" PRIx64 "-%012" PRIx64,
 		prefix, a >> 32, a >> 16 & 0xffff, a & 0xffff, b >> 48, b & 0xffffffffffff);
 }
 
-/* 0015:5d is the start of every address that Hyper-V assigns. */
+/* 0015:5d is the start of every address that Hyper-V assigns. A GUID has two bytes for the node and one for the port;
+ * the LID is node * 32 + port, both counted from 1, which is unique while no node has more than 32 ports. An Ethernet
+ * port has no LID. */
 void muster_sim_port_identify(struct muster_sim_port *port, struct muster_arena *arena, size_t node, size_t index)
 {
 	unsigned int n = (unsigned int)node + 1, p = (unsigned int)index + 1;
@@ -92,6 +106,7 @@ void muster_sim_port_identify(struct muster_sim_port *port, struct muster_arena 
 	port->lid = strcmp(port->link_layer, "InfiniBand") == 0 ? (int)(n * 32 + p) : 0;
 }
 
+/* What NVML gives as the cluster of a GPU whose NVLink ends at the node. */
 #define NO_CLUSTER "00000000-0000-0000-0000-000000000000"
 
 /* Nodes of one rack have one fabric. */
@@ -108,7 +123,9 @@ void *muster_sim_copy(struct muster_arena *arena, const void *from, size_t count
 	return to;
 }
 
-/* The scratch, the temporary disk, and a folder that all nodes share. Made up: all but what is described. */
+/* The volumes of a healthy node, in this order: the scratch, the temporary disk where the machine type has one, and the
+ * folder that all nodes share. find_volume() of fault.c relies on the scratch as the first and the folder as the last.
+ * The scratch is as large as all disks together. Made up: all but what is described. */
 static void make_volumes(
 	struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_volume *scratch)
 {
@@ -142,6 +159,7 @@ static void make_volumes(
 		node->volumes[i].free_gb = node->volumes[i].gb * (1 - used);
 }
 
+/* The node at `index`, counted from 0, of the simulation in `directory`: named sim-1 for index 0. */
 static void make_node(struct muster_sim_node *node, struct muster_arena *arena, const struct muster_sim_hardware *hw,
 	const char *directory, size_t index)
 {
@@ -174,13 +192,15 @@ const char *muster_sim_numa_mask(struct muster_arena *arena, const struct muster
 	return mask;
 }
 
-/* A second of the noise, which repeats itself after less than a minute: the same for all GPUs of the node. */
+/* Where in the noise the node begins, in seconds: a number up to 2^32 / 10^4, the same for all GPUs of the node. The
+ * recordings repeat themselves after a minute at most, so every moment of them can be drawn. */
 static double draw_moment(int seed, size_t node)
 {
 	return (double)(identity("", "noise", node, (size_t)seed) >> 32) / 1e4;
 }
 
-/* The scenario's masks, one for each local rank; as with srun, a list that is too short starts again from its head. */
+/* The scenario's masks, one for each local rank; as with srun, a list that is too short starts again from its head.
+ * list: "ffffff,ffffff000000"; masks: room for count of them, which are given to the ranks of every node. */
 static int read_masks(const char *list, struct muster_arena *arena, const struct muster_sim_node *node,
 	const char **masks, size_t count, struct muster_error *err)
 {
@@ -225,6 +245,8 @@ int muster_sim_scenario_build(const struct muster_sim_scenario *scenario, const 
 	for (size_t i = 0; i < nodes; i++) {
 		make_node(&cluster.nodes[i], arena, hardware, cluster.directory, i);
 		if (scenario->noise)
+			/* noise_at + CLOCK_MONOTONIC is the place in the noise: at this moment, the one that is drawn
+			 */
 			cluster.nodes[i].noise_at = draw_moment(scenario->noise_seed, i) - muster_now_ms() / 1e3;
 	}
 	for (size_t i = 0; scenario->alone && i < nodes; i++)

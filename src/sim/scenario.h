@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* scenario.h - what to simulate: a machine type, how many nodes, what is broken, which CPUs the ranks get
  *
- * From a JSON file, the command line, or both. JSON form, every key optional:
+ * The life of a scenario: muster_sim_scenario_init(); the options of the command line are written into it; _read() adds
+ * what a file says; muster_sim_scenario_build() makes a cluster of it and of the machine type's hardware, which
+ * launch.c writes as files; muster_sim_scenario_done().
+ *
+ * It comes from a JSON file, the command line, or both. JSON form, every key optional:
  *   { "sku": "Standard_ND96asr_v4", "nodes": 2, "faults": ["h2d-slow@node1/gpu4=11.2"], "cpu_masks": "ffffff,..." }
  */
 #ifndef MUSTER_SIM_SCENARIO_H
@@ -12,14 +16,14 @@
 #define MUSTER_SIM_NODES_MAX 128
 
 struct muster_sim_scenario {
-	struct muster_arena *arena;
-	const char *sku;     /* NULL: not said */
-	int nodes;           /* 0: not said */
-	const char **faults; /* "KIND@WHERE[=VALUE]", in the order given */
+	struct muster_arena *arena; /* has the faults and the texts of a file; other texts are argv's */
+	const char *sku;            /* NULL: not said */
+	int nodes;                  /* 0: not said */
+	const char **faults;        /* "KIND@WHERE[=VALUE]", in the order given */
 	size_t fault_count, fault_room;
 	const char *cpu_masks; /* as srun's mask_cpu list, one mask for each local rank; NULL: the right ones */
 	const char *noise;     /* path of the noise that all nodes play; NULL: none */
-	int noise_seed;        /* of the moment at which a node begins in it */
+	int noise_seed;        /* of the moment at which a node begins in it; from 1 on, 0: not given */
 	bool alone;            /* without a launcher: ranks are not bound to CPUs, and no job script sets variables */
 };
 

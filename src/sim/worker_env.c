@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* worker_env.c - put a rank's worker on its simulated node */
+/* worker_env.c - put a rank's worker on its simulated node
+ *
+ * Nothing is mounted and no name is changed: the worker is the same program, and only its environment differs.
+ *
+ *   LD_LIBRARY_PATH, LD_PRELOAD      the stand-ins are found before the real libraries (standins/)
+ *   MUSTER_ROOT                      /sys, /proc, /etc and /dev are read below the node's folder (fs.c)
+ *   HWLOC_XMLFILE                    hwloc takes the node's topology from its file (fs_topology.c)
+ *   MUSTER_METADATA_URL              the instance metadata service is a file, unless the user has set the variable
+ *   MUSTER_SIM_CLUSTER, _RANK        the stand-ins find cluster.json, and who they are
+ *   MUSTER_SIM_DIES                  how this worker misbehaves (fault_misbehave.h)
+ *   CUDA_..., NCCL_..., UCX_...      the simulated node's, and none of this machine's (set_settings)
+ */
 #include "sim/command.h"
 
 #include "system/settings.h"
@@ -20,7 +31,8 @@ void muster_sim_put_before(struct muster_arena *arena, const char *name, const c
 	setenv(name, old && *old ? muster_arena_printf(arena, "%s:%s", first, old) : first, 1);
 }
 
-/* The address of a file: RFC 3986 leaves no '%', '#', '?' or blank as it is. */
+/* The address of a file, "file:///tmp/muster-sim-x/sim-1/metadata.json". Every byte that is not plain is written as %20
+ * is for a blank: RFC 3986 leaves no '%', '#', '?' or blank as it is. */
 static const char *file_url(struct muster_arena *arena, const char *path)
 {
 	static const char plain[] = "/-._~0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -31,7 +43,8 @@ static const char *file_url(struct muster_arena *arena, const char *path)
 	return url;
 }
 
-/* hwloc would take what is not XML for a reason to look at the machine that is really there, and say nothing. */
+/* Refuse a topology file that hwloc cannot read. With such a file in HWLOC_XMLFILE hwloc would look at the machine that
+ * is really there, without a message, and the worker would be on the wrong node. index: of the rank. */
 static int check_topology(const struct muster_sim_cluster *cluster, size_t index, struct muster_error *err)
 {
 	const char *root = cluster->nodes[cluster->ranks[index].node].directory;
@@ -76,6 +89,7 @@ static void set_environment(
 	/* by its bare name, found through LD_LIBRARY_PATH: a path with a blank in it would be two names here */
 	muster_sim_put_before(arena, "LD_PRELOAD", "libmuster-preload.so");
 	setenv("HWLOC_XMLFILE", muster_arena_printf(arena, "%s/topology.xml", root), 1);
+	/* hwloc binds only where its topology is that of this system */
 	setenv("HWLOC_THISSYSTEM", "1", 1);
 	muster_env_set(MUSTER_ENV_ROOT, root, false);
 	muster_env_set(MUSTER_ENV_SIM_CLUSTER, path, false);
@@ -87,7 +101,8 @@ static void set_environment(
 	muster_sim_put_before(arena, "ASAN_OPTIONS", "verify_asan_link_order=0");
 }
 
-/* `muster node` starts the ranks of a node itself, all with the same wrapper. */
+/* `muster node` starts the ranks of a node itself, all with the same wrapper, and so with the same number of a rank:
+ * that of the first one. MUSTER_LOCAL_RANK, where it is set, is added. */
 static int add_local_rank(const struct muster_sim_cluster *cluster, long *rank, struct muster_error *err)
 {
 	const char *text = muster_env(MUSTER_ENV_LOCAL_RANK);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* base.c - what every stand-in library needs
+ *
+ * Linked into each of them together with cluster.c, kernel_log.c and misbehave.c. The functions that libcuda.so.1's
+ * stand-in has for the others are found by name at run time, because that library must be one and the same for all:
+ * its streams, its memory and its lock exist once in a process.
  */
 #include "sim/standins/base.h"
 
@@ -11,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define EXIT_UNSCRIPTED 70
+#define EXIT_UNSCRIPTED 70 /* EX_SOFTWARE of sysexits.h, as in cluster.c */
 
 void muster_standin_end(const char *format, ...)
 {
@@ -43,6 +47,8 @@ struct muster_standin_bus_id muster_standin_bus_id_of(const struct muster_sim_gp
 	return id;
 }
 
+/* Both are in the same run of nvlink_group neighbours in NVML's order, such as all eight of ND96asr_v4, and each has a
+ * link that is up. */
 bool muster_standin_is_joined(const struct muster_sim_gpu *a, const struct muster_sim_gpu *b)
 {
 	return a->nvlink_group > 1 && a->nvlinks_active > 0 && b->nvlinks_active > 0 &&
@@ -67,6 +73,8 @@ void muster_standin_hex(const char *what, const char *text, unsigned char *ret, 
 
 /* -- libcuda.so.1's stand-in, for the others -- */
 
+/* mode: RTLD_NOLOAD to find the library only where the process has it already. The functions are looked up once. A
+ * libcuda.so.1 that lacks one of them is NVIDIA's. */
 static const struct muster_standin_cuda *find_cuda(int mode)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

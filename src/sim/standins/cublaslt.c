@@ -3,6 +3,18 @@
  *
  * Follows cuBLASLt's documentation for what each call checks and gives. Nothing is multiplied: a product is a number
  * that stands for its factors and for the algorithm, so that equal products are equal in all their bits, and no others.
+ *
+ * The way of a product:
+ *
+ *   1. cublasLtMatmulAlgoGetHeuristic() checks that the types and sizes can be multiplied, and answers with the one
+ *      algorithm that there is. It holds the problem's key, the architecture and the size of the workspace.
+ *   2. cublasLtMatmul() checks all of it again, also that the algorithm is for this problem, and queues the product.
+ *   3. multiply() is its poll: it sums up what the factors hold when the product is the next one of its stream
+ *      (cuda_compare.c), and fills the result with a pattern whose seed stands for factors, problem and scalars.
+ *   4. The product takes 2 m n k / rate on the virtual clock, longer with the fault soak-drift.
+ *
+ * So a changed bit of a factor gives another product, as on a GPU, and equal factors give the same product on all GPUs
+ * of one architecture.
  */
 #include "vendor/cublaslt_abi.h"
 #include "sim/cluster.h"
@@ -127,7 +139,8 @@ DESTROYS(cublasLtMatmulPreferenceDestroy, cublasLtMatmulPreference_t)
 
 /* -- what can be multiplied, and how -- */
 
-/* What the library can do with factors of one type. */
+/* What the library can do with factors of one type. bytes: of an element. A type that is only a result (CUDA_R_32F) has
+ * no row: element_bytes() knows its size. */
 static const struct type {
 	cudaDataType type;
 	size_t bytes;
@@ -188,6 +201,7 @@ static bool has_result(const struct type *type, cudaDataType result)
 	return false;
 }
 
+/* Whether the library has kernels for these types; the sizes fit each other already. */
 static bool can_multiply(const struct type *type, cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a,
 	cublasLtMatrixLayout_t b, cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d)
 {
@@ -198,7 +212,10 @@ static bool can_multiply(const struct type *type, cublasLtMatmulDesc_t product, 
 	return !type->transposed_only || (product->transpose_a == CUBLAS_OP_T && in_sixteens);
 }
 
-/* What the layouts and the product say; the device is the current one. */
+/* Check what the layouts and the product say, and make a problem of it; the device is the current one. INVALID_VALUE:
+ * sizes that do not fit each other; NOT_SUPPORTED: types that cannot be multiplied, or that this GPU has no units for
+ * (a rate of 0 in the scenario). *ret only on success.
+ */
 static cublasStatus_t read_problem(cublasLtMatmulDesc_t product, cublasLtMatrixLayout_t a, cublasLtMatrixLayout_t b,
 	cublasLtMatrixLayout_t c, cublasLtMatrixLayout_t d, struct problem *ret)
 {
@@ -229,7 +246,7 @@ static cublasStatus_t read_problem(cublasLtMatmulDesc_t product, cublasLtMatrixL
 	return CUBLAS_STATUS_SUCCESS;
 }
 
-/* An algorithm: for which problem, on which architecture, with how large a workspace. */
+/* Places in cublasLtMatmulAlgo_t.data: for which problem, on which architecture, with how large a workspace. */
 enum { KEY, ARCHITECTURE, WORKSPACE_BYTES };
 
 cublasStatus_t cublasLtMatmulAlgoGetHeuristic(cublasLtHandle_t handle, cublasLtMatmulDesc_t product,
@@ -284,15 +301,17 @@ static double slowdown(const struct muster_sim_gpu *gpu, double seconds)
 	return pow(seconds / DRIFT_FROM, -log(1 - gpu->gemm_drift) / log(19));
 }
 
-/* Spread evenly, so that who looks at each second or third product finds as many. Never the first product, which
- * others are compared with. */
+/* Whether the product with this number, from 1, has a wrong bit: about one in gemm_wrong. number * 2^64 / golden ratio
+ * spreads the numbers evenly, so that who looks at each second or third product finds as many. Never the first product,
+ * which others are compared with. */
 static bool is_wrong(const struct muster_sim_gpu *gpu, uint64_t number)
 {
 	return gpu->gemm_wrong > 0 && number > 1 &&
 	       number * 0x9e3779b97f4a7c15u <= UINT64_MAX / (uint64_t)gpu->gemm_wrong;
 }
 
-/* The struct muster_standin_operation's poll. */
+/* The struct muster_standin_operation's poll: 1, or -1 when a matrix lies outside of an allocation. The wrong bit of a
+ * wrong product is in the middle of the result, at a whole 8-byte word. */
 static int multiply(void *arg, double *seconds)
 {
 	const struct muster_standin_cuda *cuda = muster_standin_cuda();
@@ -316,6 +335,8 @@ static int multiply(void *arg, double *seconds)
 	return 1;
 }
 
+/* The bytes from the first to the last element: columns are `leading` elements apart, and the last one is not padded.
+ */
 static struct operand operand_of(const void *at, const struct cublasLtMatrixLayoutOpaque_t *matrix)
 {
 	size_t elements = (matrix->columns - 1) * (uint64_t)matrix->leading + matrix->rows;
@@ -335,6 +356,8 @@ static uint64_t stir_scalar(uint64_t into, const void *scalar, cudaDataType type
 	return stir(into, value);
 }
 
+/* D = alpha A B + beta C. C is read only where beta is not 0. The first product of a device takes memory for the
+ * library's code where the scenario has it so (the fault eager-modules). */
 cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDesc_t product, const void *alpha, const void *A,
 	cublasLtMatrixLayout_t a, const void *B, cublasLtMatrixLayout_t b, const void *beta, const void *C,
 	cublasLtMatrixLayout_t c, void *D, cublasLtMatrixLayout_t d, const cublasLtMatmulAlgo_t *algorithm,

@@ -2,6 +2,15 @@
 /* cuda.c - libcuda.so.1 for the simulation: devices and contexts
  *
  * Follows the CUDA driver API's documentation for what each call checks and gives.
+ *
+ * The life of the library in a worker: cuInit() finds the devices that this process may see, and the list stays as it
+ * is; cuDevicePrimaryCtxRetain() begins a device's primary context, the only kind that there is; cuCtxSetCurrent()
+ * makes it the calling thread's; the last release drops its streams, events, modules and memory. struct CUctx_st stands
+ * for the device and for its context.
+ *
+ * What most exported functions check, in this order: a code that the scenario has for the call (misbehave.c); that
+ * cuInit was called; for calls about a context, that a live one is current and that no work in it has failed; the
+ * arguments.
  */
 #include "sim/standins/cuda.h"
 
@@ -17,8 +26,8 @@
 MUSTER_STANDIN_MARK;
 
 static struct {
-	bool initialised;
-	struct CUctx_st *devices;
+	bool initialised;         /* cuInit has succeeded */
+	struct CUctx_st *devices; /* in CUDA's order; NULL until cuInit */
 	size_t count;
 } driver;
 
@@ -35,6 +44,7 @@ CUresult muster_simcuda_enter(void)
 	return driver.initialised ? CUDA_SUCCESS : CUDA_ERROR_NOT_INITIALIZED;
 }
 
+/* The scenario is asked a second time, with the GPU that the call is about: a fault may be for one GPU alone. */
 CUresult muster_simcuda_enter_context(struct CUctx_st **ret)
 {
 	CUresult result = muster_simcuda_enter();
@@ -110,6 +120,7 @@ static int by_bus_id(const void *a, const void *b)
 	return strcmp((*x)->bus_id, (*y)->bus_id);
 }
 
+/* The GPU whose UUID begins with these characters; NULL: none or several do. */
 static const struct muster_sim_gpu *find_uuid(
 	const struct muster_sim_gpu **gpus, size_t count, const char *prefix, size_t length)
 {
@@ -158,6 +169,8 @@ static size_t pick_visible(
 	}
 }
 
+/* Which devices the process sees, and in which order: CUDA's own order is the scenario's cuda_index, unless
+ * CUDA_DEVICE_ORDER asks for that of the bus; CUDA_VISIBLE_DEVICES then picks from this list. */
 static void find_devices(void)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();
@@ -180,6 +193,8 @@ static void find_devices(void)
 	free(picked);
 }
 
+/* May be called again, and then gives its answer anew. Where it finds no device, the driver stays not initialised for
+ * the calls that follow. */
 CUresult cuInit(unsigned int flags)
 {
 	if (flags != 0)
@@ -261,7 +276,7 @@ CUresult cuGetErrorString(CUresult error, const char **text)
 
 /* -- devices -- */
 
-/* enter, for a call about one device. */
+/* muster_simcuda_enter, for a call about one device: it must exist, and needs no context. */
 static CUresult enter_device(CUdevice device, bool arguments_ok, struct CUctx_st **ret)
 {
 	CUresult result = muster_simcuda_enter();
@@ -331,6 +346,7 @@ CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice
 	return muster_simcuda_leave(result);
 }
 
+/* Both GPUs must be allowed to (the fault p2p-off is of one), and no GPU is a peer of itself. */
 CUresult cuDeviceCanAccessPeer(int *can, CUdevice device, CUdevice peer)
 {
 	struct CUctx_st *found;
@@ -372,6 +388,8 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
+/* For NVML's stand-in, which shows a GPU as busy or hot by this. Nothing is in use of a GPU that this process cannot
+ * see. */
 struct muster_standin_use muster_standin_cuda_use(const char *bus_id)
 {
 	struct muster_standin_use use = { 0 };
@@ -386,6 +404,7 @@ struct muster_standin_use muster_standin_cuda_use(const char *bus_id)
 	return use;
 }
 
+/* The last release ends the context, and what was made in it. */
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device)
 {
 	struct CUctx_st *found;

@@ -37,7 +37,7 @@ MUSTER_STANDIN_CUDA_FUNCTIONS(X)
 struct muster_simcuda_piece;
 
 struct muster_simcuda_allocation {
-	struct muster_simcuda_allocation *next;
+	struct muster_simcuda_allocation *next; /* of all contexts, the newest first */
 	struct CUctx_st *context;
 	CUdeviceptr base;
 	size_t bytes;
@@ -56,15 +56,15 @@ struct muster_simcuda_operation;
 struct CUstream_st {
 	struct CUstream_st *next;
 	struct CUctx_st *context;
-	struct muster_simcuda_operation *first, **last;
-	double now; /* seconds of virtual time */
+	struct muster_simcuda_operation *first, **last; /* the queue; last: where the next one is linked in */
+	double now; /* seconds of virtual time: when the last operation that was carried out has ended */
 };
 
 /* A device, and its primary context. */
 struct CUctx_st {
 	const struct muster_sim_gpu *gpu;
-	unsigned int retained; /* 0: there is no primary context */
-	CUresult broken;       /* what every call gives once work has failed */
+	unsigned int retained; /* how often, less releases; 0: there is no primary context */
+	CUresult broken;       /* what every call that needs the context gives once work has failed; CUDA_SUCCESS */
 	struct CUmod_st *modules;
 	bool worked;                       /* something in a stream was done */
 	double loaded_seconds;             /* of work while there were modules; kept when the context goes */
@@ -173,12 +173,13 @@ struct muster_simcuda_moment {
 	double time; /* seconds of virtual time */
 };
 
+/* An entry of a stream's queue. It is carried out when it is the first one, and freed then. */
 struct muster_simcuda_operation {
 	struct muster_simcuda_operation *next;
 	enum muster_simcuda_kind kind;
-	double queued; /* the host's time: nothing begins before it is asked for */
-	double asked;  /* the same by CLOCK_MONOTONIC */
-	double seconds;
+	double queued;                        /* the host's time: nothing begins before it is asked for */
+	double asked;                         /* the same by CLOCK_MONOTONIC */
+	double seconds;                       /* how long it takes, on the virtual clock */
 	bool untimed;                         /* a copy from or to the host whose seconds are not known yet */
 	double share;                         /* of the bandwidth, of such a copy */
 	struct muster_simcuda_range to, from; /* on the device */

@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* cuda_compare.c - libcuda.so.1 for the simulation: the kernels that read memory: verify, compare, sum up
  *
- * Of a long stretch a window is compared, and stands for the rest if each of its words is wrong. Words with a wrong bit
- * are found wherever they are.
+ * Two ranges are compared stretch by stretch: a stretch ends where a piece of either range does (cuda_contents.c). The
+ * rules for a stretch, in the order in which they act:
+ *
+ *   1. Both sides are the same pattern: nothing is compared.
+ *   2. Else a window is compared byte by byte, or all of a tile that is longer. If each of its words is wrong, all
+ *      words of the stretch are; else the words after the window count as right.
+ *   3. The words with a flipped bit, and with the GPU's bad bit, are compared wherever they are.
+ *
+ * So a kernel over all of a GPU's memory needs little time here, and still finds each simulated wrong bit. Words are
+ * those of the kernels, 16 bytes. verify is a comparison with an allocation that holds one pattern.
  */
 #include "sim/standins/cuda.h"
 
@@ -13,7 +21,10 @@
 
 /* -- what a kernel reads -- */
 
-/* Where the memory of this GPU has a bad bit; NOWHERE. */
+/* Where in the allocation the memory of this GPU has a bad bit; NOWHERE: not in this one. memory_bad_at counts as
+ * cluster.h says; an answer behind the allocation's end is never reached. The range of verify's pattern has no context,
+ * hence no bad bit.
+ */
 static size_t bad_word(const struct muster_simcuda_allocation *allocation)
 {
 	const struct muster_sim_gpu *gpu = allocation->context ? allocation->context->gpu : NULL;
@@ -41,6 +52,8 @@ struct comparison {
 	struct muster_kernel_report *report;
 };
 
+/* Count a wrong word, as the kernel does: each thread notes at most one difference, and the report keeps the first
+ * ones. */
 static void note(struct comparison *c, size_t at, const uint64_t read[2], const uint64_t expected[2])
 {
 	c->report->wrong++;
@@ -74,7 +87,8 @@ static void compare_word(struct comparison *c, size_t at)
 		note(c, at, read, expected);
 }
 
-/* The words with a wrong bit that no window has shown. */
+/* Compare the words with a wrong bit in [from, to), which no window has shown, each once. odd: bytes of the ranges, or
+ * NOWHERE; several may be in one word of 16 bytes. */
 static void compare_odd(struct comparison *c, size_t from, size_t to, const size_t odd[4])
 {
 	size_t seen[4];
@@ -94,6 +108,8 @@ static size_t place_in(const struct muster_simcuda_range *range, size_t offset)
 	return offset == NOWHERE || offset < range->offset ? NOWHERE : offset - range->offset;
 }
 
+/* Whether both pieces are patterns with the same words at the same places of the ranges. Seeds count from the start of
+ * their allocations, so the ranges' offsets are added. */
 static bool is_alike(const struct comparison *c, const struct muster_simcuda_piece *read,
 	const struct muster_simcuda_piece *expected)
 {
@@ -134,6 +150,7 @@ static void compare_stretch(struct comparison *c, size_t from, size_t to, const 
 		compare_odd(c, at, to, odd);
 }
 
+/* bytes: of each range, a multiple of 16. */
 static void compare(struct comparison *c, size_t bytes)
 {
 	for (size_t at = 0, to; at < bytes; at = to) {
@@ -173,6 +190,7 @@ void muster_simcuda_verify(struct muster_simcuda_range range, size_t bytes, cons
 
 /* -- summing up -- */
 
+/* The sum of both, spread over 64 bits. */
 static uint64_t stir(uint64_t into, uint64_t value)
 {
 	return muster_pattern_word(&(struct muster_pattern){ .seed = value, .and_mask = UINT64_MAX }, into);
@@ -202,6 +220,7 @@ static uint64_t sum_patterns(struct muster_simcuda_range range, size_t bytes)
 	return sum;
 }
 
+/* A short range: each word with its place is spread over 64 bits and added, as kernels.h says of the checksum. */
 uint64_t muster_simcuda_sum(struct muster_simcuda_range range, size_t bytes)
 {
 	uint64_t sum = 0;

@@ -5,6 +5,16 @@
  * the pattern it was filled with, so that the memory of a whole GPU needs none here; a matrix product is a pattern too:
  * one that stands for its factors. Places count from the start of the allocation; seeds are changed accordingly, so
  * that equal contents have equal patterns wherever a fill began. Data from elsewhere is a tile: bytes that repeat.
+ *
+ * An allocation of 1 MiB after a fill of all of it, a flip at offset 4096, and a copy of 100 bytes to offset 512:
+ *
+ *   from     to         pattern or tile        flipped
+ *   0        512        pattern, seed s        4096    (not in this piece, so of no effect)
+ *   512      612        tile of 100 bytes      nowhere
+ *   612      1 MiB      pattern, seed s        4096
+ *
+ * Who writes: kernels and products by muster_simcuda_fill(), copies by _put() and _lay(). Who reads: copies to the host
+ * by _get(), kernels that compare by cuda_compare.c, NCCL's stand-in by muster_standin_cuda_pattern() or _read().
  */
 #include "sim/standins/cuda.h"
 
@@ -15,11 +25,15 @@
 
 #define WORD sizeof(uint64_t)
 #define NOWHERE MUSTER_SIMCUDA_NOWHERE
-#define UNWRITTEN 0xcd /* what fresh device memory holds: whatever, but not zeros */
-#define PERIOD (MUSTER_STANDIN_WINDOW / 2)
-#define INVERSE 0xf1de83e19937733du /* of muster_pattern_word's factor, modulo 2^64 */
+#define UNWRITTEN 0xcd                     /* what fresh device memory holds: whatever, but not zeros */
+#define PERIOD (MUSTER_STANDIN_WINDOW / 2) /* bytes after which the probes' data repeats (base.h) */
+#define INVERSE 0xf1de83e19937733du        /* of muster_pattern_word's factor, modulo 2^64 */
 
-/* The same words by another rule: or_mask is 0, and a pattern that has the same word at each place has seed 0. */
+/* The same words by another rule: or_mask is 0, and a pattern that has the same word at each place has seed 0. So
+ * patterns are equal when their masks and seeds are. given: place 0 is at `offset` bytes of the allocation; in the
+ * answer place 0 is the allocation's start. ((x & a) | o) ^ m is (x & (a & ~o)) ^ (m ^ o), because a bit of o hides
+ * that bit of x.
+ */
 struct muster_pattern muster_simcuda_normalise(const struct muster_pattern *given, size_t offset)
 {
 	struct muster_pattern same = *given;
@@ -30,6 +44,8 @@ struct muster_pattern muster_simcuda_normalise(const struct muster_pattern *give
 	return same;
 }
 
+/* Put a copy of the piece into the list, which is sorted. The range must be free: muster_simcuda_drop() comes before.
+ */
 static void add(struct muster_simcuda_allocation *allocation, const struct muster_simcuda_piece *piece)
 {
 	struct muster_simcuda_piece **at = &allocation->pieces;
@@ -49,6 +65,8 @@ static void let_go(struct muster_simcuda_tile *tile)
 		free(tile);
 }
 
+/* Each piece that overlaps the range loses that part: it is cut at its end, cut at its beginning, cut in two, or goes.
+ * Both parts of a piece share its tile, which is freed with the last one. */
 void muster_simcuda_drop(struct muster_simcuda_range gone, size_t bytes)
 {
 	struct muster_simcuda_piece **at = &gone.allocation->pieces, *piece;
@@ -99,6 +117,8 @@ struct muster_simcuda_piece *muster_simcuda_piece_find(
 	return holds ? piece : NULL;
 }
 
+/* Data is copied: it may change as soon as this returns. A tile that has exactly the place and the length of the new
+ * data, and belongs to no other piece, is overwritten, so that repeated copies allocate nothing. */
 void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void *data, size_t length)
 {
 	size_t until;
@@ -123,7 +143,10 @@ void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void
 				   .flipped = NOWHERE });
 }
 
-/* Whether the words are those of a pattern, as the probes write files: each place has another one. */
+/* Whether the words are those of a pattern, as the probes write files (muster_storage_pattern): each place has another
+ * one. The first word gives the seed: x ^ x >> 32 is undone by itself, and the multiplication by the inverse of its
+ * factor.
+ */
 static bool find_pattern(const unsigned char *data, size_t words, struct muster_pattern *ret)
 {
 	uint64_t word;
@@ -150,6 +173,7 @@ void muster_simcuda_put(struct muster_simcuda_range to, const void *from, size_t
 		muster_simcuda_lay(to, bytes, data, repeats ? PERIOD : bytes);
 }
 
+/* A piece remembers one flipped word, so that a second flip in it replaces the first. Unwritten memory has none. */
 void muster_simcuda_flip(struct muster_simcuda_range word)
 {
 	size_t to;
@@ -171,7 +195,8 @@ static void copy_tile(const struct muster_simcuda_piece *piece, size_t offset, u
 	}
 }
 
-/* Of much memory the first window alone: the rest stays as it is. */
+/* Of much memory the first window alone: the rest stays as it is, because nothing may rely on it, and pages that are
+ * not touched take no memory. What is right already is not written again, for the same reason. */
 static void set_unwritten(unsigned char *to, size_t bytes)
 {
 	bytes = bytes < MUSTER_STANDIN_WINDOW ? bytes : MUSTER_STANDIN_WINDOW;
@@ -198,6 +223,8 @@ static void copy_pattern(const struct muster_simcuda_piece *piece, size_t offset
 	}
 }
 
+/* Piece by piece, with gaps between them. A word with a wrong bit is wrong in its lowest bit: bit 0 of its first byte.
+ */
 void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes)
 {
 	size_t end = from.offset + bytes, until;
@@ -217,6 +244,7 @@ void muster_simcuda_get(struct muster_simcuda_range from, void *to, size_t bytes
 
 /* -- for the other stand-ins -- */
 
+/* Only for a range of whole words that lies in one piece. In the answer place 0 is the range's first word. */
 bool muster_standin_cuda_pattern(CUdeviceptr from, size_t bytes, struct muster_standin_pattern *ret)
 {
 	struct muster_simcuda_range range;

@@ -34,7 +34,8 @@ static bool is_host_copy(const struct muster_simcuda_operation *operation)
 	return operation->kind == MUSTER_SIMCUDA_TO_DEVICE || operation->kind == MUSTER_SIMCUDA_TO_HOST;
 }
 
-/* The copies at the head of the queue that are like the first one, with records between them. */
+/* How many copies at the head of the queue are like the first one in direction and bytes; records of events between
+ * them do not count, and anything else ends the row. */
 static size_t count_alike(const struct muster_simcuda_operation *first)
 {
 	size_t count = 0;
@@ -48,7 +49,10 @@ static size_t count_alike(const struct muster_simcuda_operation *first)
 	return count;
 }
 
-/* The copies that were queued at once, of which this is the first: how long each takes. */
+/* The copies that were queued at once, of which this is the first: how long each takes. The first row of copies of a
+ * context, with no other stream at work, is that of the probe alone: its length is kept in copies_alone, and a longer
+ * row is one of all GPUs at once. All copies of the row get their seconds here, so that the row is looked at once.
+ */
 static void time_copies(struct CUstream_st *stream, struct muster_simcuda_operation *first)
 {
 	struct CUctx_st *context = stream->context;
@@ -83,6 +87,8 @@ static bool is_other_way(const struct CUstream_st *stream, enum muster_simcuda_k
 	return false;
 }
 
+/* The seconds of a copy that begins at stream->now: by bandwidth, then longer where copies go both ways, then with the
+ * noise of that moment. */
 static void time_copy(struct CUstream_st *stream, struct muster_simcuda_operation *copy)
 {
 	bool to_host = copy->kind == MUSTER_SIMCUDA_TO_HOST;
@@ -112,7 +118,8 @@ static bool is_repeated(const struct muster_simcuda_operation *one)
 	       next->target == one->target && is_same_range(next->from, one->from) && is_same_range(next->to, one->to);
 }
 
-/* Of more than a window, what lies there repeats. */
+/* Copy within the device by way of one window. Of more than a window, what lies there repeats after the window: exact
+ * for the data of the probes, which repeats so (base.h). */
 static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_range from, size_t bytes)
 {
 	static unsigned char between[MUSTER_STANDIN_WINDOW];
@@ -121,6 +128,7 @@ static void copy_within(struct muster_simcuda_range to, struct muster_simcuda_ra
 	muster_simcuda_lay(to, bytes, between, length);
 }
 
+/* The time of each copy counts, but of a row of equal copies only the last one moves its data. */
 void muster_simcuda_copy(struct CUstream_st *stream, struct muster_simcuda_operation *operation)
 {
 	uint64_t twice = (uint64_t)operation->value << 32 | operation->value;

@@ -3,6 +3,11 @@
  *
  * A kernel takes bytes / bandwidth of virtual time. The module's text is not compiled: a function exists if the text
  * has an entry of that name, and kernels.h says what each does.
+ *
+ * The life of a launch: cuLaunchKernel() reads the parameters, which may change after the call, and puts an operation
+ * into the stream; run() is its poll and does the work when the launch is the next one of its stream. An address that
+ * is wrong is found only then, and breaks the context, as on a GPU. NVML shows a GPU under load while a module is
+ * loaded.
  */
 #include "sim/standins/cuda.h"
 
@@ -24,6 +29,7 @@ static const char *const kernels[] = {
 };
 _Static_assert(sizeof kernels / sizeof *kernels == KERNEL_COUNT, "a name for each kernel");
 
+/* A function has no properties: its place in its module's array says which kernel it is. */
 struct CUfunc_st {
 	char unused;
 };
@@ -36,7 +42,7 @@ struct CUmod_st {
 
 /* -- modules -- */
 
-/* What the driver's compiler says goes where the caller wants it. */
+/* What the driver's compiler says goes into the buffer that the options name, cut to the buffer's size. */
 static void log_error(unsigned int count, const CUjit_option *options, void *const *values, const char *text)
 {
 	char *log = NULL;
@@ -98,11 +104,12 @@ CUresult cuModuleUnload(CUmodule module)
 		return muster_simcuda_leave(CUDA_ERROR_INVALID_HANDLE);
 	muster_simcuda_wait_idle();
 	struct CUmod_st **at = find_module(context, module);
-	if (at) /* another thread may have been as fast */
+	if (at) /* the lock was free while waiting: another thread may have unloaded it */
 		unload(at);
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
+/* Whether PTX text has ".entry NAME(". */
 static bool has_entry(const char *text, const char *name)
 {
 	size_t length = strlen(name);
@@ -133,6 +140,7 @@ CUresult cuModuleGetFunction(CUfunction *function, CUmodule module, const char *
 
 /* -- kernels -- */
 
+/* From cuLaunchKernel until the stream is done with it. words: of 16 bytes; threads: of all blocks. */
 struct launch {
 	enum kernel kernel;
 	struct CUctx_st *context;
@@ -169,7 +177,8 @@ static bool find_range(
 	return context->broken == CUDA_SUCCESS;
 }
 
-/* The struct muster_standin_operation's poll. */
+/* The struct muster_standin_operation's poll: 1, or -1 when an address is wrong. A comparison reads two ranges. The
+ * report is read, added to and written back, because several launches may add to one report. */
 static int run(void *arg, double *seconds)
 {
 	const struct launch *launch = arg;
@@ -211,6 +220,7 @@ static enum kernel find_kernel(const struct CUctx_st *context, CUfunction functi
 	return KERNEL_COUNT;
 }
 
+/* Blocks and grids count only as a number of threads: each thread of a real kernel notes at most one difference. */
 CUresult cuLaunchKernel(CUfunction function, unsigned int grid_x, unsigned int grid_y, unsigned int grid_z,
 	unsigned int block_x, unsigned int block_y, unsigned int block_z, unsigned int shared_bytes, CUstream stream,
 	void **parameters, void **extra)

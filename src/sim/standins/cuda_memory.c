@@ -2,6 +2,10 @@
 /* cuda_memory.c - libcuda.so.1 for the simulation: device memory and pinned host memory
  *
  * Device addresses are numbers that point nowhere: a program that reads one dies, as it would on a real machine.
+ *
+ * An allocation is a range of such numbers, and no number is given twice in the life of the process: a stale pointer is
+ * in no allocation. What the range holds is a list of pieces (cuda_contents.c), so 80 GB of a GPU need no memory here.
+ * What is free is the GPU's memory less what this process has allocated and what other programs hold (memory_held_mib).
  */
 #include "sim/standins/cuda.h"
 
@@ -12,8 +16,9 @@
 #include <string.h>
 
 #define FIRST_ADDRESS 0x7000000000000000u /* no process of x86-64 or aarch64 has user memory there */
-#define GRANULE ((size_t)2 << 20)
+#define GRANULE ((size_t)2 << 20)         /* each allocation begins at a multiple of this */
 
+/* Pinned host memory: the bytes from `from` up to, and without, `to`. Ranges do not overlap. */
 struct registered {
 	struct registered *next;
 	uintptr_t from, to;
@@ -25,6 +30,7 @@ static CUdeviceptr next_address = FIRST_ADDRESS;
 
 /* -- places -- */
 
+/* False when the range is in no allocation, or not all of it in one. */
 bool muster_simcuda_range_find(CUdeviceptr pointer, size_t bytes, struct muster_simcuda_range *ret)
 {
 	for (struct muster_simcuda_allocation *a = allocations; a; a = a->next) {
@@ -96,6 +102,9 @@ size_t muster_simcuda_free_bytes(const struct CUctx_st *context)
 	return taken < total ? total - taken : 0;
 }
 
+/* From this size on, the allocations of a context count as one range, in the order in which they were made: the bad
+ * word of the fault memory-bad has one place in it (`before` says where an allocation begins there). In each smaller
+ * allocation the place counts from the allocation's own start. */
 #define LARGE ((size_t)1 << 30)
 
 static size_t large_bytes(const struct CUctx_st *context)
@@ -125,6 +134,7 @@ static CUresult allocate(struct CUctx_st *context, CUdeviceptr *ret, size_t byte
 	return CUDA_SUCCESS;
 }
 
+/* Memory that nothing frees before the context ends: the code of a library (the fault eager-modules). */
 bool muster_standin_cuda_take(size_t bytes)
 {
 	struct CUctx_st *context;
@@ -150,6 +160,7 @@ static void forget(struct muster_simcuda_allocation **at)
 	free(gone);
 }
 
+/* Waits for the work in all streams, as the real call does. NULL is no error. */
 CUresult cuMemFree_v2(CUdeviceptr pointer)
 {
 	struct CUctx_st *context;
@@ -178,6 +189,7 @@ void muster_simcuda_forget_memory(struct CUctx_st *context)
 
 /* -- pinned host memory -- */
 
+/* The link to the first range that overlaps; it is NULL when none does. */
 static struct registered **find_registered(uintptr_t from, uintptr_t to)
 {
 	struct registered **at = &registrations;

@@ -5,6 +5,19 @@
  * memory must not be read before the stream is done, as on a GPU. Streams run side by side: each has a clock of its
  * own, and work begins when what is before it in the stream is done, and not before the host has asked for it. The
  * host's own clock goes on only by what it waits for.
+ *
+ * An operation has these times, all on the virtual clock:
+ *
+ *   queued                       the host's clock when it was put into the queue
+ *   begins                       the later of `queued` and the end of the operation before it (stream->now)
+ *   ends                         begins + seconds: stream->now afterwards
+ *
+ * Example: the host's clock is at 0; two copies of 3 ms are queued, then an event. The first query carries out all
+ * three: the stream's clock is at 6 ms, the event's time too. The query says that the stream is done, and so moves the
+ * host's clock to 6 ms. A copy that is queued now begins at 6 ms or later, in whatever stream.
+ *
+ * Work that waits for others stops its stream at each query until they have come: a wait for an event of another
+ * stream, and the operations of NCCL (MUSTER_SIMCUDA_EXTERNAL), whose poll function says whether they are done.
  */
 #include "sim/standins/cuda.h"
 
@@ -26,6 +39,7 @@ struct CUevent_st {
 /* The event that a call was about last: others follow in the order in which they were made. */
 static struct CUevent_st *last_found;
 
+/* A moment belongs to its event, until that is recorded again or destroyed, and to each operation that names it. */
 static void moment_release(struct muster_simcuda_moment *moment)
 {
 	if (moment && --moment->references == 0)
@@ -75,7 +89,9 @@ double muster_simcuda_disturbed(const struct CUstream_st *stream, const struct m
 		muster_sim_this_node()->noise_at + operation->asked + stream->now, operation->seconds);
 }
 
-/* 1: done, 0: not yet, -1: failed */
+/* Carry out the first operation of the queue: 1: done, and operation->seconds says how long it took; 0: not yet; -1:
+ * failed.
+ */
 static int carry_out(struct CUstream_st *stream, struct muster_simcuda_operation *operation)
 {
 	switch (operation->kind) {
@@ -109,6 +125,8 @@ bool muster_simcuda_is_beside(const struct CUstream_st *stream, double time)
 	return false;
 }
 
+/* From the head of the queue up to the first operation that has to wait. After a failure nothing in the stream can run:
+ * the queue is dropped, and every further call about the context gives the error. */
 void muster_simcuda_progress(struct CUstream_st *stream)
 {
 	while (stream->first) {
@@ -141,7 +159,9 @@ static bool progress_one(struct CUstream_st *stream, bool *moved)
 	return stream->first != NULL;
 }
 
-/* Every live stream of the process, as far as they let each other go on. */
+/* Every live stream of the process, as far as they let each other go on: streams are gone through again while one of
+ * them has moved, because another one may wait for its event. Whether a stream has work left.
+ */
 static bool progress_all(void)
 {
 	bool busy = true, moved = true;
@@ -157,6 +177,8 @@ static bool progress_all(void)
 	return busy;
 }
 
+/* Wait until no stream has work, in real time for other processes, and on the virtual clock until the last stream ends.
+ */
 void muster_simcuda_wait_idle(void)
 {
 	while (progress_all())
@@ -168,6 +190,8 @@ void muster_simcuda_wait_idle(void)
 
 /* -- streams -- */
 
+/* NULL is the default stream of the current context. A pointer that is no stream is never looked into: the answer is
+ * NULL. */
 static struct CUstream_st *find_stream(CUstream stream)
 {
 	struct CUctx_st *current = muster_simcuda_current();
@@ -285,6 +309,8 @@ void muster_standin_cuda_progress(void)
 
 /* -- events -- */
 
+/* An event of any context; a pointer that is no event gives NULL. Programs mostly use events in the order in which they
+ * made them, so the one after the last found is tried before all lists are searched. */
 static struct CUevent_st *find_event(CUevent event)
 {
 	if (event && last_found && (event == last_found || event == last_found->next))
@@ -326,6 +352,7 @@ CUresult cuEventDestroy_v2(CUevent event)
 	return muster_simcuda_leave(CUDA_SUCCESS);
 }
 
+/* Recording again gives the event a new moment: who waits for the old one still gets the old time. */
 CUresult cuEventRecord(CUevent event, CUstream stream)
 {
 	struct CUevent_st *found;

@@ -3,6 +3,10 @@
  *
  * Follows the cuFile API reference for what each call checks and gives. The kernel module nvidia-fs is never loaded, so
  * all reads are of the compatibility mode: what reads a file takes its time, as on the simulated disk.
+ *
+ * A read goes in pieces of 16 MiB: pread() of the preloaded library (files.c), which takes the virtual time of the
+ * volume, into a host buffer, and from there into the simulated device memory, which takes none. The buffer is pinned,
+ * because volume.c takes a read into pinned memory for one that all ranks of the node do at once.
  */
 #include "vendor/cufile_abi.h"
 #include "sim/standins/base.h"
@@ -155,6 +159,8 @@ static ssize_t read_piece(int fd, void *between, size_t bytes, off_t offset, CUd
 	return known ? got : -(ssize_t)CU_FILE_INVALID_VALUE;
 }
 
+/* Returns the bytes, fewer at the end of the file; -1 with errno, or a CUfileOpError below 0. Bytes that were read
+ * before an error are not counted then. */
 ssize_t cuFileRead(CUfileHandle_t handle, void *memory, size_t bytes, off_t file_offset, off_t memory_offset)
 {
 	CUdeviceptr to = (CUdeviceptr)(uintptr_t)memory + (CUdeviceptr)memory_offset;

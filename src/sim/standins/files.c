@@ -4,6 +4,12 @@
  * Reads and writes take virtual time, space and access are those of the scenario. Direct access goes through the cache
  * of the machine that is really there: its disk has no part in the simulation, and its file system may have no direct
  * access. Files that are on no simulated volume are the C library's.
+ *
+ *   pread, pwrite           virtual time, stalls, errors and wrong bits (volume.c)
+ *   fdatasync               takes no time; EIO on an array that has lost a disk
+ *   statvfs, fstatvfs       size and free space of the scenario; whether the volume is mounted read-only
+ *   open, openat, fcntl     without O_DIRECT; EROFS for writing on a volume that is mounted read-only
+ *   faccessat               EROFS for W_OK there
  */
 
 #include "sim/standins/preload.h"
@@ -52,6 +58,8 @@ const struct muster_standin_next *muster_standin_next(void)
 
 /* -- reads and writes -- */
 
+/* One read or write, which is over when the process has waited for its end on the virtual clock. A request that never
+ * ends stays here for ever, in real time. */
 static ssize_t transfer(bool write, int fd, void *data, size_t bytes, off_t offset)
 {
 	double end;
@@ -89,6 +97,7 @@ int fdatasync(int fd)
 
 /* -- space -- */
 
+/* Replace what the real file system says of its space. */
 static void put_space(const struct muster_sim_volume *volume, struct statvfs *ret)
 {
 	enum { BLOCK = 4096 };

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* host_clock.c - the virtual clock of a simulated worker process, as a part of libmuster-preload.so */
+/* host_clock.c - the virtual clock of a simulated worker process, as a part of libmuster-preload.so
+ *
+ * base.h says what the clock is. Stand-ins move it on by muster_standin_host_wait_until() when the process waits for
+ * work that ends later: a query of a stream that is done, a read of a file. The program reads it as
+ * CLOCK_MONOTONIC_RAW.
+ */
 
 #include "sim/standins/preload.h"
 
@@ -16,6 +21,7 @@ double muster_standin_host_now(void)
 	return atomic_load(&now_s);
 }
 
+/* The clock never goes back: of two threads that wait for different times, the later time stays. */
 void muster_standin_host_wait_until(double time)
 {
 	double seen = atomic_load(&now_s);
@@ -23,7 +29,8 @@ void muster_standin_host_wait_until(double time)
 		;
 }
 
-/* Whole nanoseconds of virtual time since the node's boot. */
+/* Whole nanoseconds of virtual time since the node's boot. A thread that passes over memory of a NUMA node has its own
+ * time on top (preload_numa.c). */
 int clock_gettime(clockid_t id, struct timespec *ret)
 {
 	if (id != CLOCK_MONOTONIC_RAW)

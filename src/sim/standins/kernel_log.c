@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* kernel_log.c - what the simulated kernel logs while muster runs */
+/* kernel_log.c - what the simulated kernel logs while muster runs
+ *
+ * A fault with AGE "now" (fault_log.c) is logged when a rank of the node first copies to a GPU, or when its worker
+ * misbehaves. The processes of a node share the file, and each line must be there once: the process that creates the
+ * file dev/.kmsg-now-I writes line I. Records have numbers that rise, and these begin far above those of fs.c.
+ */
 #include "sim/standins/base.h"
 
 #include "util/env.h"

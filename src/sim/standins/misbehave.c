@@ -2,6 +2,17 @@
 /* misbehave.c - a stand-in that misbehaves on purpose
  *
  * Nothing here is a stub of a misbehaviour: the process really crashes, hangs or floods its supervisor.
+ *
+ * Where a fault acts:
+ *
+ *   1. worker_env.c puts the rank's texts ("cuInit:segv nvmlInit_v2:18"; fault_misbehave.h) into MUSTER_SIM_DIES.
+ *   2. The compiler calls __cyg_profile_func_enter() at the entry of each function of the stand-ins' files that export
+ *      functions. The hook looks the function's name up, and counts the call if a text names the function.
+ *   3. In the call that counts, misbehave() acts at once, before the function does anything. A code or a time is only
+ *      noted for the thread: the function itself asks for it by muster_standin_answer(), takes the time and returns.
+ *
+ * Each stand-in library has a copy of this file and of its state; a function is in one library, so its calls are
+ * counted in one place. "dlopen:SONAME" comes from preload.c by muster_standin_loads().
  */
 #include "sim/standins/base.h"
 
@@ -160,6 +171,8 @@ static void fall_silent(void)
 	close(null);
 }
 
+/* What fault_misbehave.h says of each word. Some return, and the call then goes on as if nothing had happened. What the
+ * simulated kernel logs "now" is logged before, because the process may not live on. */
 static void misbehave(enum muster_sim_how how)
 {
 	static const char line[] = "a vendor library has a lot to say, and this is one of its lines\n";
@@ -236,6 +249,8 @@ static bool has_script(void)
 /* What the call that a thread is in has to return, and how long it has to take; NULL: nothing special. */
 static _Thread_local const struct muster_sim_misbehaviour *returns, *waits;
 
+/* The function of a text is entered: misbehave, or note what the call has to return or how long it takes, if this call
+ * counts. */
 static void reach(size_t index)
 {
 	const struct muster_sim_misbehaviour *death = &script.deaths[index];
@@ -249,7 +264,9 @@ static void reach(size_t index)
 		misbehave(death->how);
 }
 
-/* It is this call's turn: then *from is empty again. */
+/* What the thread's call has to return, or how long it takes, if that is about this GPU. A text with a bus id stays
+ * until the GPU is known (bus_id not NULL), and is gone after that question, whatever the GPU. NULL: nothing special.
+ */
 static const struct muster_sim_misbehaviour *take(const struct muster_sim_misbehaviour **from, const char *bus_id)
 {
 	const struct muster_sim_misbehaviour *taken = *from;
@@ -278,7 +295,10 @@ int muster_standin_answer(const char *bus_id)
 	return code ? code->code : 0;
 }
 
-/* Functions that are not exported have no name here. A name is slow to find: those that mean nothing are remembered. */
+/* Functions that are not exported have no name here. A name is slow to find: functions that no text names are
+ * remembered, by their addresses, each in one place of the table. What an earlier call has left noted for the thread is
+ * forgotten when a named function is entered.
+ */
 void __cyg_profile_func_enter(void *function, void *caller)
 {
 	static _Atomic(void *) idle[1024];

@@ -2,6 +2,15 @@
 /* nccl.c - libnccl.so.2 for the simulation: communicators
  *
  * If a rank dies or never starts, the others wait for ever, as with NCCL, until they abort.
+ *
+ * The life of a communicator, which is never blocking:
+ *
+ *   ncclCommInitRankConfig    join the ring that the id names; the state is ncclInProgress
+ *   ncclCommGetAsyncError     go on: when all ranks are there, check what NCCL checks (one GPU twice, IMEX, the
+ *                             scenario's barriers), and become ncclSuccess or the error that NCCL would give
+ *   ncclAllReduce, ...        see nccl_group.c; since NCCL 2.22 the first one connects the ranks
+ *   ncclCommSplit             the parent is ncclInProgress until all of its ranks have called; the child is made then
+ *   ncclCommAbort             the handle is gone; the memory goes with the last work that is still in a stream
  */
 #include "sim/standins/nccl.h"
 
@@ -20,6 +29,7 @@ MUSTER_STANDIN_MARK;
 
 #define LAZY_CONNECT_VERSION 22200 /* since then rings are connected by the first collective, not by init */
 
+/* One lock for CUDA's and NCCL's stand-ins: work of NCCL is polled by streams, which hold it. */
 void muster_simnccl_lock(void)
 {
 	muster_standin_cuda()->muster_standin_cuda_lock();
@@ -69,6 +79,7 @@ ncclResult_t ncclGetUniqueId(ncclUniqueId *id)
 
 /* -- a communicator's life -- */
 
+/* One user of the communicator less: the caller, or a work. The last one frees it. */
 void muster_simnccl_release(struct ncclComm *comm)
 {
 	if (--comm->references > 0)
@@ -79,7 +90,7 @@ void muster_simnccl_release(struct ncclComm *comm)
 	free(comm);
 }
 
-/* A bus id as NCCL numbers it. */
+/* A bus id as NCCL numbers it in its log: "0001:00:00.0" is 100000. */
 static uint64_t bus_number(const struct muster_sim_gpu *gpu)
 {
 	struct muster_standin_bus_id id = muster_standin_bus_id_of(gpu);
@@ -147,7 +158,10 @@ static ncclResult_t check_imex(const struct ncclComm *comm)
 	return result;
 }
 
-/* Go on with initialising, if the others are there. */
+/* Go on with initialising, if the others are there. In this order: a barrier of the mode "hang" keeps the start from
+ * ever ending; a GPU that two ranks have, IMEX that does not work, and a barrier of the mode "error" end it with an
+ * error; else the start takes its time on the virtual clock, and the communicator is ready.
+ */
 void muster_simnccl_advance_init(struct ncclComm *comm)
 {
 	if (comm->ready || comm->state != ncclInProgress || !muster_simring_is_complete(comm->ring))
@@ -173,6 +187,7 @@ void muster_simnccl_advance_init(struct ncclComm *comm)
 		comm->device.gpu->nvml_index, bus_number(comm->device.gpu), comm->token);
 }
 
+/* A configuration as NCCL_CONFIG_INITIALIZER makes it, for communicators that do not block: all that muster uses. */
 static bool is_config(const ncclConfig_t *config)
 {
 	return config && config->magic == MUSTER_NCCL_CONFIG_MAGIC && config->version >= MUSTER_NCCL_CONFIG_VERSION &&
@@ -212,7 +227,9 @@ void muster_simnccl_raise_counters(void)
 				raise_counter(&node->ports[i], &node->ports[i].counters[c]);
 }
 
-/* Join the others of a communicator, if no rank is there twice. */
+/* Join the others of a communicator, if no rank is there twice. like: what the new communicator has from its maker.
+ * *ret is written only on success, which is ncclInProgress.
+ */
 static ncclResult_t join(ncclComm_t *ret, const struct ncclComm *like, const struct muster_simring_member *self)
 {
 	struct muster_error err;
@@ -246,6 +263,8 @@ static bool finds_interface(void)
 	return false;
 }
 
+/* Tell the ring what the others must know of this rank: where its GPU is, and what the environment of the process
+ * forbids. */
 static ncclResult_t init(ncclComm_t *ret, int ranks, uint64_t token, int rank)
 {
 	struct muster_standin_device device;
@@ -324,6 +343,7 @@ static void advance_split(struct ncclComm *comm)
 	comm->child_to = NULL;
 }
 
+/* Only noted here; advance_split() makes the child. *new_comm is NULL until then. */
 ncclResult_t ncclCommSplit(ncclComm_t comm, int color, int key, ncclComm_t *new_comm, ncclConfig_t *config)
 {
 	muster_simnccl_lock();
@@ -351,7 +371,10 @@ static ncclResult_t advance(struct ncclComm *comm)
 	return comm->state;
 }
 
-/* NCCL's call does not wait. This one does, a moment, for ranks that share the CPUs of this machine. */
+/* NCCL's call does not wait. This one does, a moment, for ranks that share the CPUs of this machine: when something is
+ * under way (a work holds a reference, or the state says so) it sleeps without the lock, at most a millisecond, until a
+ * peer has news. The reference that it takes keeps the communicator while another thread may abort it.
+ */
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t *state)
 {
 	muster_simnccl_lock();

@@ -3,7 +3,17 @@
  *
  * nccl.c has the communicators, nccl_group.c the collectives and groups of sends, nccl_ring.c moves the data of an
  * all-reduce between the processes, nccl_exchange.c the data of everything else, nccl_time.c says how long they take,
- * nccl_channels.c over how many channels two ranks send, nccl_log.c writes what NCCL_DEBUG asks for.
+ * nccl_channels.c over how many channels two ranks send, nccl_log.c writes what NCCL_DEBUG asks for, nccl_paths.c which
+ * way leads from one rank to another.
+ *
+ * Words: a ring is what the ranks of one communicator share (struct muster_simring, one file in the simulation's
+ * directory); a communicator is one rank's handle of it (struct ncclComm). A work is a call from ncclAllReduce() and so
+ * on until the stream is done with it. A part is one message of a work, to or from one rank. A domain is a set of nodes
+ * that NVLink connects: a rack, or one node.
+ *
+ * No call waits for another rank, except ncclCommGetAsyncError() for a millisecond. Each call, and each query of a
+ * stream or of a communicator's state, does what can be done at once. So the caller's own deadline ends the wait for a
+ * rank that never comes.
  */
 #ifndef MUSTER_SIM_STANDINS_NCCL_H
 #define MUSTER_SIM_STANDINS_NCCL_H
@@ -192,16 +202,17 @@ struct ncclComm {
 	struct muster_simring *ring;
 	struct muster_standin_device device;
 	int rank, ranks;
-	uint64_t token;
+	uint64_t token;                  /* of the unique id, or of the parent and the colour; the ring's name */
 	uint64_t all_reduces, exchanges; /* so far */
-	ncclResult_t state;
+	ncclResult_t state;              /* as ncclCommGetAsyncError gives it */
+	/* ready: all ranks have come, and the start has succeeded; connected: the connections of collectives stand */
 	bool ready, connected, aborted;
 	bool *peers;                          /* the ranks that it has connected to */
 	struct muster_simnccl_work *deferred; /* wait for connections, in their order */
-	const char *made_by;                  /* the call */
-	int split_color, split_key;
-	struct ncclComm **child_to; /* of a split that goes on; else NULL */
-	size_t references;          /* the caller's, and one for each work */
+	const char *made_by;                  /* the call: "ncclCommSplit" */
+	int split_color, split_key;           /* of the split that goes on */
+	struct ncclComm **child_to;           /* of a split that goes on; else NULL */
+	size_t references;                    /* the caller's, and one for each work */
 };
 
 /* All with the lock of libcuda's stand-in held. */

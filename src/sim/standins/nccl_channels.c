@@ -25,6 +25,7 @@ static int most(int a, int b)
 	return a > b ? a : b;
 }
 
+/* The smallest power of 2 that is not below the value. */
 static int power_of_2(int least_value)
 {
 	int power = 1;
@@ -54,6 +55,10 @@ static int far_channels(const struct muster_simchannels_facts *f, int p2p)
 	return channels;
 }
 
+/* In NCCL's order: collectives; then the p2p channels of the process, by NCCL_MIN_ and NCCL_MAX_P2P_NCHANNELS; then the
+ * channels to a peer, at most two for each NVLink in a domain and as many as far_channels() over the network; powers
+ * of 2. Since 2.29, over a network, the channels to a peer are halved until the batches of all peers fit into the p2p
+ * channels. */
 struct muster_simchannels muster_simchannels_find(const struct muster_simchannels_facts *f)
 {
 	struct muster_simchannels ret = { .collectives = collective_channels(f) };

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_channels.h - how many channels two ranks of a communicator exchange over
+ *
+ * NCCL splits data over several channels, which work side by side. With few channels the rate is lower (nccl_time.c),
+ * and NCCL's log says how many there are (nccl_log.c). This part knows no ring: nccl_paths.c collects the facts, so
+ * that a table of cases from logs can test the rule alone (tests/standins/test_nccl_channels.c).
  */
 #ifndef MUSTER_SIM_STANDINS_NCCL_CHANNELS_H
 #define MUSTER_SIM_STANDINS_NCCL_CHANNELS_H
@@ -17,6 +21,7 @@ struct muster_simchannels_facts {
 	int min, max, p2p_min, p2p_max, per_net_peer;
 };
 
+/* As NCCL logs them: "24 coll channels, ... 32 p2p channels, 32 p2p channels per peer". */
 struct muster_simchannels {
 	int collectives, p2p, per_peer;
 };

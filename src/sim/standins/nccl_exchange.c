@@ -3,6 +3,17 @@
  *
  * A message waits until its receiver wants it: the sender then leaves it in the mailbox between the two and keeps it
  * there until it is taken. No rank ever waits in here, and a receiver that never comes keeps no window of the sender.
+ *
+ * Message k from one rank to another (their messages have numbers, and go one after the other):
+ *
+ *   1. receiver: wanted = k
+ *   2. sender, when wanted >= k and taken >= k - 1: put the data into a free window, or the pattern into the mail;
+ *      sent = k
+ *   3. receiver, when sent >= k: take the data; refused = k if the lengths differ; taken = k
+ *   4. sender, when taken >= k: done, or failed if refused is k
+ *
+ * Data is sent in one of two forms. Memory that a kernel has filled is sent as the pattern, which the receiver's memory
+ * has then too, of any length; all other data, and what is summed up, is sent as a window (base.h).
  */
 #include "sim/standins/nccl_shared.h"
 
@@ -13,6 +24,7 @@
 
 enum step { BEGINS, UNDERWAY, DONE };
 
+/* Mailboxes follow the window of the sum, which has number `ranks` (nccl_shared.h). */
 static struct muster_simring_mail *mail_between(const struct muster_simring *ring, int from, int to)
 {
 	size_t place = (size_t)from * (size_t)ring->ranks + (size_t)to;
@@ -59,7 +71,9 @@ static int find_window(const struct muster_simring *ring)
 	return -1;
 }
 
-/* What is summed up is sent as numbers, and not as the pattern that it may be. */
+/* Put the message into the mail. What is summed up is sent as numbers, and not as the pattern that it may be. False:
+ * all windows of this rank are on their way, and the message must wait.
+ */
 static bool fill_mail(struct muster_simring *ring, const struct muster_simring_exchange *exchange,
 	const struct muster_simring_part *part, struct muster_simring_mail *mail)
 {
@@ -77,6 +91,7 @@ static bool fill_mail(struct muster_simring *ring, const struct muster_simring_e
 	return true;
 }
 
+/* 1: the message was taken by this call; 0: not yet; -1: the receiver wanted another length. */
 static int advance_send(
 	struct muster_simring *ring, const struct muster_simring_exchange *exchange, struct muster_simring_part *part)
 {
@@ -97,6 +112,7 @@ static int advance_send(
 
 /* -- receiving -- */
 
+/* Add one rank's values to the sum, or for ncclMax keep the larger ones; the first values are the sum. */
 static void add_up(struct muster_simring_exchange *exchange, const float *values, size_t bytes)
 {
 	size_t count = bytes / sizeof(float);
@@ -125,6 +141,7 @@ static void lay(CUdeviceptr at, size_t bytes, unsigned char *data)
 		cuda->muster_standin_cuda_flip(at + bytes / 3 / sizeof(uint64_t) * sizeof(uint64_t));
 }
 
+/* Take a message out of the mail: into device memory, or into the sum. The sender's window is free again afterwards. */
 static void take(const struct muster_simring *ring, struct muster_simring_exchange *exchange,
 	const struct muster_simring_part *part, const struct muster_simring_mail *mail)
 {
@@ -146,7 +163,8 @@ static void take(const struct muster_simring *ring, struct muster_simring_exchan
 		lay(part->at, part->bytes, data);
 }
 
-/* A sum is made in the order of the ranks. */
+/* As advance_send. A sum is made in the order of the ranks: a part of rank r is looked at once r ranks are summed up.
+ */
 static int advance_receive(
 	struct muster_simring *ring, struct muster_simring_exchange *exchange, struct muster_simring_part *part)
 {
@@ -174,6 +192,7 @@ static int advance_receive(
 
 /* -- both -- */
 
+/* Goes through all parts as long as one of them moves: what was received may let a rank send. */
 int muster_simring_exchange_advance(struct muster_simring *ring, struct muster_simring_exchange *exchange)
 {
 	bool moved = true;

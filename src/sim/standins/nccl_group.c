@@ -4,6 +4,19 @@
  * What a group calls for is an operation in a stream of the simulated device and advances at each query of that stream
  * or of the communicator's state. Before a connection stands it is not in the stream yet: an event that is recorded
  * before ncclCommGetAsyncError says ncclSuccess comes before it.
+ *
+ * The way of a call:
+ *
+ *   ncclAllReduce(), ncclSend()   check the arguments, and add a work to the thread's group; the sends and receives of
+ *                                 one group, communicator and stream are parts of one work
+ *   end_call(), ncclGroupEnd()    a call outside of a group is a group of one; at the outer end each work is started
+ *   start()                       number the work; if its ranks are connected, launch it, else it is deferred
+ *   ..._launch_deferred()         connect, and then launch, in the order of the calls
+ *   launch()                      the work becomes an operation of the stream
+ *   work_poll()                   at each query: 0 until all data is there, then 1 with its time (nccl_time.c)
+ *
+ * Errors while a work is in the stream become the state of the communicator, and not an error of the stream, which
+ * goes on.
  */
 #include "sim/standins/nccl.h"
 
@@ -42,6 +55,7 @@ static void append(struct muster_simnccl_work **list, struct muster_simnccl_work
 	*list = work;
 }
 
+/* The work, and its reference to the communicator. */
 static void work_free(struct muster_simnccl_work *work)
 {
 	muster_simnccl_release(work->comm);
@@ -75,9 +89,11 @@ static bool is_alltoall(const struct muster_simnccl_work *work)
 }
 
 /* The scenario's hang and error come when the ring has worked for a moment. */
-#define WORKS_BEFORE 2
+#define WORKS_BEFORE 2 /* all-reduces */
 
-/* Whether the scenario has this rank never finish it. */
+/* Whether the scenario has this rank never finish it: the fault nccl-hang names "reduce", "step" (an all-reduce beside
+ * other work), "alltoall" or "exchange" (messages with one other rank). "init" is in nccl.c.
+ */
 static bool hangs(const struct muster_simnccl_work *work)
 {
 	const char *hang = muster_sim_this_rank()->nccl_hang;
@@ -99,6 +115,8 @@ static int poll_all_reduce(struct muster_simnccl_work *work, double *seconds)
 	return state;
 }
 
+/* A broadcast, an all-gather and a reduce-scatter have their own times; messages have the time of an all-to-all, or of
+ * the slowest of the messages with one other rank. */
 static double exchange_seconds(const struct muster_simnccl_work *work)
 {
 	const struct muster_simring *ring = work->comm->ring;
@@ -127,6 +145,8 @@ static int poll_exchange(struct muster_simnccl_work *work, double *seconds)
 	return state;
 }
 
+/* The struct muster_standin_operation's poll. In this order: the fault nccl-async-error, once; an aborted or broken
+ * communicator ends its work at once; the fault nccl-hang; the data. */
 static int work_poll(void *arg, double *seconds)
 {
 	struct muster_simnccl_work *work = arg;
@@ -152,6 +172,7 @@ static void work_done(void *arg)
 	work_free(arg);
 }
 
+/* Put the work into its stream; frees the work when there is no such stream. */
 static ncclResult_t launch(struct muster_simnccl_work *work)
 {
 	struct muster_standin_operation operation = { .poll = work_poll,
@@ -168,7 +189,10 @@ static ncclResult_t launch(struct muster_simnccl_work *work)
 
 /* -- connections -- */
 
-/* The ring's stand as soon as they are wanted, those between two ranks when both have come. */
+/* Connections of the ring stand as soon as they are wanted; connect_peers() is about those between two ranks, which
+ * stand when both have called for them. Each takes time on the virtual clock, one after the other. Returns whether
+ * all connections of the work stand. A rank that the scenario has hang in an all-to-all does not connect for it.
+ */
 static bool connect_peers(struct muster_simnccl_work *work)
 {
 	struct ncclComm *comm = work->comm;
@@ -239,6 +263,8 @@ void muster_simnccl_launch_deferred(struct ncclComm *comm)
 
 /* -- groups -- */
 
+/* A work goes behind those that are deferred already, even if its own ranks are connected: the order in the stream is
+ * that of the calls. */
 static ncclResult_t start(struct muster_simnccl_work *work)
 {
 	struct ncclComm *comm = work->comm;
@@ -252,6 +278,7 @@ static ncclResult_t start(struct muster_simnccl_work *work)
 	return comm->state = ncclInProgress;
 }
 
+/* Start the works of the group. After an error the others are dropped. ncclInProgress: some wait for connections. */
 static ncclResult_t end_group(void)
 {
 	ncclResult_t result = group.result;
@@ -345,6 +372,7 @@ static struct muster_simnccl_work *add_work(
 	return work;
 }
 
+/* One message more: `bytes` at `at` (device memory) to or from the rank `peer` of the communicator. */
 static void add_part(struct muster_simnccl_work *work, int peer, bool sends, const void *at, size_t bytes)
 {
 	struct muster_simring_exchange *exchange = &work->exchange;
@@ -384,6 +412,7 @@ ncclResult_t ncclAllReduce(const void *send, void *receive, size_t count, ncclDa
 	return end_call(ncclSuccess);
 }
 
+/* Each rank sends its part to every rank, and to itself, as messages. */
 ncclResult_t ncclAllGather(
 	const void *send, void *receive, size_t send_count, ncclDataType_t type, ncclComm_t comm, cudaStream_t stream)
 {
@@ -423,6 +452,7 @@ ncclResult_t ncclBroadcast(const void *send, void *receive, size_t count, ncclDa
 	return end_call(ncclSuccess);
 }
 
+/* Rank r gets part r of every rank's data, and sums the parts up. */
 ncclResult_t ncclReduceScatter(const void *send, void *receive, size_t receive_count, ncclDataType_t type,
 	ncclRedOp_t op, ncclComm_t comm, cudaStream_t stream)
 {

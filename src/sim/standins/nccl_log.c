@@ -4,6 +4,20 @@
  * The lines have the form that NCCL's own sources print: debug.cc for the prefix and NCCL_DEBUG_FILE, init.cc for the
  * version and the communicator, transport/p2p.cc and transport/net.cc for channels, transport/net_ib for the devices
  * (as of NCCL 2.28). What is said is the scenario's.
+ *
+ * muster's probes read these lines (src/vendor/nccl_log.c). Some of those of rank 0, of two nodes of ND96asr_v4, in
+ * their order:
+ *
+ *   sim-1:4711:4711 [0] NCCL INFO NCCL version 2.30.4+cuda13.0
+ *   sim-1:4711:4711 [0] NCCL INFO cudaDriverVersion 13000
+ *   sim-1:4711:4711 [0] NCCL INFO NET/IB : Using [0]mlx5_ib0:1/IB [1]mlx5_ib1:1/IB ... [RO]; OOB eth0:10.0.0.4<0>
+ *   sim-1:4711:4711 [0] NCCL INFO 16 coll channels, 16 collnet channels, 0 nvls channels, ...
+ *   sim-1:4711:4711 [0] NCCL INFO ncclCommInitRankConfig comm 0x... rank 0 nranks 16 ... - Init COMPLETE
+ *   sim-1:4711:4711 [0] NCCL INFO Channel 00/0 : 15[7] -> 0[0] [receive] via NET/IB/0/GDRDMA
+ *   sim-1:4711:4711 [0] NCCL INFO Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM
+ *   sim-1:4711:4711 [0] NCCL INFO Connected all rings, use ring PXN 0 GDR 1
+ *
+ * The prefix is host:process:thread [CUDA device].
  */
 #include "sim/standins/nccl.h"
 
@@ -22,11 +36,11 @@ enum level { LEVEL_NONE, LEVEL_VERSION, LEVEL_WARN, LEVEL_INFO };
 static struct {
 	pthread_once_t once;
 	enum level level;
-	bool quiet;  /* NCCL_DEBUG_SUBSYS leaves INIT out: every line is of INIT, except those of algorithms */
-	bool tuning; /* it names TUNING, the part of those */
-	FILE *out;
-	char warning[1024];
-	bool started;
+	bool quiet;         /* NCCL_DEBUG_SUBSYS leaves INIT out: every line is of INIT, except those of algorithms */
+	bool tuning;        /* it names TUNING, the part of those */
+	FILE *out;          /* standard output, or the file that NCCL_DEBUG_FILE names */
+	char warning[1024]; /* the last one, whatever the level: for ncclGetLastError */
+	bool started;       /* the process's first lines are written */
 } debug = { .once = PTHREAD_ONCE_INIT };
 
 static void host_name(char *ret, size_t size)
@@ -56,6 +70,8 @@ static void expand(const char *pattern, char *ret, size_t size)
 	}
 }
 
+/* Once in a process, with the first line that NCCL may have to write. As in debug.cc, NCCL_DEBUG_SUBSYS is a list of
+ * parts, or with '^' of those that are not wanted. A file that cannot be opened leaves standard output. */
 static void read_environment(void)
 {
 	const char *level = getenv("NCCL_DEBUG"), *file = getenv("NCCL_DEBUG_FILE"),
@@ -208,6 +224,7 @@ static void log_plugin(const char *network)
 			   "/usr/local/nccl-rdma-sharp-plugins/lib/libnccl-net.so");
 }
 
+/* Which network NCCL has found: its plugin, the RDMA devices that it uses, or sockets. */
 static void log_network(void)
 {
 	char network[64];
@@ -306,6 +323,8 @@ static bool uses_collnet(const struct muster_simring *ring)
 	       is_plugin(network_name(network));
 }
 
+/* Each rank writes the connections that it makes: within a domain it sends to the next rank; over the network it
+ * receives from the one before and sends to the next. Channels go through the adapters in turns. */
 void muster_simlog_channels(const struct muster_simring *ring, int rank, int ranks)
 {
 	int before = (rank + ranks - 1) % ranks, after = (rank + 1) % ranks;
@@ -349,6 +368,7 @@ void muster_simlog_algorithm(const struct muster_simring *ring, int rank, int ra
 	say("", "NCCL INFO ", text);
 }
 
+/* Channel 00/1: connection 1 is that of sends and receives. */
 void muster_simlog_pair(const struct muster_simring *ring, int rank, int peer)
 {
 	struct channel channel = { .connection = 1, .device = (size_t)muster_simring_way(ring, rank)->adapter_index };

@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* nccl_paths.c - libnccl.so.2 for the simulation: which way leads from one rank to another, and how wide it is
+ *
+ * Everything here follows from cluster.json and from what each rank has said of itself (struct muster_simring_member),
+ * so each process finds the same. The ways of all ranks and the number of channels are found once for a ring, with the
+ * first question after it is complete.
+ *
+ *   the two ranks are                            path       limit, GB/s each way
+ *   in different domains of NVLink               NETWORK    the slower of their adapters' parts
+ *   on different nodes of one domain             NVLINK     active links times the rate of one, of the slower GPU
+ *   on one node, NVLink between them, P2P used   NVLINK     the same
+ *   on one node otherwise                        HOST       the slowest of their copies from and to the host
+ *
+ * The adapter of a rank: of those that NCCL uses, one on the GPU's NUMA node, else any; GPUs take turns.
  */
 #include "sim/standins/nccl_shared.h"
 
@@ -15,6 +27,7 @@ static const struct muster_sim_node *node_of(const struct muster_simring *ring, 
 	return &muster_sim_cluster()->nodes[muster_simring_member(ring, rank)->node];
 }
 
+/* The rank's GPU, by the bus id that it has told the others. */
 static const struct muster_sim_gpu *find_gpu(const struct muster_simring *ring, int rank)
 {
 	const struct muster_sim_node *node = node_of(ring, rank);
@@ -63,7 +76,10 @@ static size_t place_among(const struct muster_sim_node *node, const struct muste
 	return place;
 }
 
-/* The adapters of the GPU's own NUMA node are nearest, and GPUs take turns with them. */
+/* The adapters of the GPU's own NUMA node are nearest, and GPUs take turns with them: the GPU that is number p of its
+ * NUMA node has adapter p modulo their count. Without one there, all adapters and all GPUs of the node are looked at.
+ * *ret_index: the adapter's place among all that NCCL uses on the node. NULL: NCCL uses sockets.
+ */
 static const struct muster_sim_port *find_adapter(
 	const struct muster_simring *ring, int rank, const struct muster_sim_gpu *gpu, int *ret_index)
 {
@@ -100,6 +116,8 @@ static const struct muster_sim_port *socket_port(const struct muster_sim_node *n
 	return NULL;
 }
 
+/* What sockets carry: the best bus bandwidth of two domains in the machine type's table, which is all that a
+ * description says of its network. */
 static double socket_gbps(void)
 {
 	const struct muster_sim_cluster *cluster = muster_sim_cluster();
@@ -110,7 +128,8 @@ static double socket_gbps(void)
 	return gbps;
 }
 
-/* Ranks of a node share an adapter, or its sockets. */
+/* Ranks of a node share an adapter, or its sockets: each has an equal part of the rate, and of what a fault slows it
+ * to. */
 static void share_adapters(struct muster_simring *ring)
 {
 	for (int rank = 0; rank < ring->ranks; rank++) {
@@ -149,6 +168,8 @@ static int count_adapters(const struct muster_sim_node *node)
 	return count;
 }
 
+/* The smallest numbers over all ranks and pairs, as the rule of nccl_channels.c needs them. Variables are those of this
+ * process. */
 static struct muster_simchannels_facts channel_facts(const struct muster_simring *ring)
 {
 	struct muster_simchannels_facts facts = { .version = node_of(ring, 0)->nccl_version,

@@ -5,6 +5,16 @@
  * in it. An all-reduce has three steps that no rank ever waits in: publish one's own window, reduce one's own slice
  * over all windows, gather the result. Each step is taken when a counter says that all ranks have done what must come
  * before it; the counters only grow, so the number of the all-reduce tells how far they must have come.
+ *
+ * All-reduce k (from 1) of n ranks, as muster_simring_advance() takes it:
+ *
+ *   step    begins when                                       does                              then counts in
+ *   0       reduced >= (k-1) n: my window is read by no one   copy my data into my window       published
+ *   1       published >= k n: all windows are there, and      sum up my n-th part of all        reduced
+ *           gathered >= (k-1) n: the old sum is taken         windows into the sum
+ *   2       reduced >= k n: the sum is complete               copy the sum into my memory       gathered
+ *
+ * Only a window of the data is summed up (base.h: the probes' data repeats), so 8 GiB cost no more than one window.
  */
 #include "sim/standins/nccl_shared.h"
 
@@ -110,6 +120,8 @@ unsigned int muster_simring_news(const struct muster_simring *ring)
 	return atomic_load(&ring->shared->slots[ring->rank].news);
 }
 
+/* seen: muster_simring_news() before the caller looked for something to do. If news came in between, FUTEX_WAIT returns
+ * at once. A millisecond is the most, so a wake-up that is lost costs no more. */
 void muster_simring_sleep(struct muster_simring *ring, unsigned int seen)
 {
 	static const struct timespec most = { .tv_nsec = 1000000 };
@@ -121,6 +133,9 @@ void muster_simring_sleep(struct muster_simring *ring, unsigned int seen)
 
 /* -- joining -- */
 
+/* The first rank sets the number of ranks, and any rank with another number is refused; so is a rank that is there
+ * already. The last rank to come removes the file's name: all have the file mapped, and nothing is left if they are
+ * killed. */
 struct muster_simring *muster_simring_join(
 	uint64_t token, int rank, int ranks, const struct muster_simring_member *self, struct muster_error *err)
 {
@@ -200,7 +215,7 @@ int muster_simring_ranks(const struct muster_simring *ring)
 	return ring->ranks;
 }
 
-/* How many different values a number of the members has. */
+/* How many different values a number of the members has. offset: of an int in struct muster_simring_member. */
 static int count_distinct(const struct muster_simring *ring, size_t offset)
 {
 	int distinct = 0;
@@ -242,7 +257,7 @@ bool muster_simring_is_broken(const struct muster_simring *ring, const char *mod
 	return false;
 }
 
-/* A ring that never became complete leaves its file to the last one that gives it up. */
+/* A ring that never became complete leaves its file to the last rank that leaves, which removes the file. */
 void muster_simring_leave(struct muster_simring *ring)
 {
 	if (ring->path && atomic_load(&ring->shared->joined) != ring->ranks) {
@@ -276,6 +291,8 @@ int muster_simring_split(struct muster_simring *ring, int color, int key, int *r
 
 /* -- all-reduce -- */
 
+/* Sum up (or compare) the elements from `from` to `to` of all windows, in the order of the ranks: floats that are added
+ * in another order may give another sum. */
 static void reduce(const struct muster_simring *ring, ncclRedOp_t op, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++) {
@@ -299,6 +316,8 @@ static bool is_agreed(const struct muster_simring *ring, const struct muster_sim
 	return true;
 }
 
+/* Copy the sum into this rank's memory, repeated up to the length of the call; with the fault nccl-wrong-sum one value
+ * of this rank's copy is wrong. */
 static void gather(const struct muster_simring *ring, const struct muster_simring_work *work, size_t elements)
 {
 	size_t bytes = elements * sizeof(float);

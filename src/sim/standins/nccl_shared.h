@@ -20,6 +20,14 @@
 
 #include <stdatomic.h>
 
+/* The layout, for n ranks (W: MUSTER_STANDIN_WINDOW):
+ *
+ *   struct muster_simring_shared, with n slots          rounded up to 4096 bytes
+ *   n windows of W                                      what each rank publishes of an all-reduce
+ *   1 window of W                                       the sum
+ *   n * n mailboxes, struct muster_simring_mail         from rank f to rank t: number f * n + t
+ *   n * MUSTER_SIMRING_OUT windows of W                 messages of each rank that are on their way
+ */
 #define MUSTER_SIMRING_OUT 4 /* windows of a rank for what is on its way */
 
 struct muster_simring_slot {
@@ -31,8 +39,8 @@ struct muster_simring_slot {
 	atomic_int untaken[MUSTER_SIMRING_OUT]; /* by window: messages that the others have not taken yet */
 	int color, key;                         /* of a split */
 	atomic_bool splits;
-	atomic_uint news; /* counts what others did that this rank may wait for */
-	atomic_bool sleeps;
+	atomic_uint news;   /* counts what others did that this rank may wait for; a futex */
+	atomic_bool sleeps; /* the rank waits for that futex */
 };
 
 struct muster_simring_shared {
@@ -54,9 +62,9 @@ struct muster_simring_mail {
 };
 
 struct muster_simring {
-	struct muster_simring_shared *shared;
+	struct muster_simring_shared *shared; /* the mapped file */
 	size_t bytes;
-	char *path; /* NULL once it is gone */
+	char *path; /* NULL once this rank knows that all have joined: the file has no name then */
 	int rank, ranks;
 	uint64_t *sent, *received;          /* by peer: messages that have a number */
 	struct muster_simring_way *ways;    /* by rank; NULL until one is asked for */

@@ -3,6 +3,18 @@
  *
  * An all-reduce has the bandwidths of the machine type's table. Everything else follows from the links and adapters
  * between the ranks, and from the share of them that nccl-tests reach on two H200.
+ *
+ * Words: a limit is what a link or adapter can carry, of which a share is reached; a cap is what a fault lets it carry,
+ * in full; "slow" is a factor by which a time is longer. Rates are in GB/s (10^9 bytes), each way, sizes in bytes.
+ *
+ *   all-reduce, S bytes, n ranks   S / (busbw / (2 (n - 1) / n)), which is how nccl-tests defines the bus bandwidth;
+ *                                  busbw from the table, at most ring_cap()
+ *   all-gather, reduce-scatter     S (n - 1) / n over the slowest edge of the ring
+ *   broadcast                      S over the slowest edge, but for the one that leads to the root
+ *   all-to-all                     the slowest rank: S / n to each other rank; they share its links and its adapter
+ *   two ranks                      S over the way between them, at most what its channels carry
+ *
+ * All of it is longer by the factor of the slowest rank, and by that of a slow network.
  */
 #include "sim/standins/nccl.h"
 
@@ -55,9 +67,9 @@ static const struct muster_sim_bandwidth *find_table(int domains, int nodes, siz
 	return first;
 }
 
-/* A ring of so many bytes where nothing is slow. Between racks each node of a rack carries a part, up to what a rack
- * reaches by itself: 197 GB/s with one node of each rack, 393 with two (NCCL issue 1801), 793 with 18 (README of
- * coreweave/nccl-tests). Racks have equally many nodes here. */
+/* The bus bandwidth of a ring for so many bytes where nothing is slow. Between racks each node of a rack carries a
+ * part, up to what a rack reaches by itself: 197 GB/s with one node of each rack, 393 with two (NCCL issue 1801), 793
+ * with 18 (README of coreweave/nccl-tests). Racks have equally many nodes here. */
 static double healthy_gbps(const struct muster_simring *ring, double bytes)
 {
 	int domains = muster_simring_domains(ring), side_by_side = muster_simring_nodes(ring) / domains;
@@ -113,6 +125,7 @@ static double ring_slow(const struct muster_simring *ring)
 	return slow * (muster_simring_is_broken(ring, "slow") ? BARRIER_SLOW : 1);
 }
 
+/* On the average. */
 static double ranks_of_node(const struct muster_simring *ring)
 {
 	return (double)muster_simring_ranks(ring) / muster_simring_nodes(ring);

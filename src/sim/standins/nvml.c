@@ -2,6 +2,11 @@
 /* nvml.c - libnvidia-ml.so.1 for the simulation
  *
  * Follows NVML's documentation for what each call checks and gives. What a GPU does not have is NOT_SUPPORTED.
+ *
+ * What a call about a device checks, in this order (muster_simnvml_check): a code that the scenario has for the
+ * function; nvmlInit_v2() was called; the device and the other arguments; a code that the scenario has for this GPU;
+ * whether NVML answers the function for a MIG instance, if the device is one; whether the scenario says that the GPU
+ * lacks it.
  */
 #include "sim/standins/nvml.h"
 #include "sim/fault_misbehave.h"
@@ -27,7 +32,7 @@ static int by_nvml_index(const void *a, const void *b)
 	return (x->gpu->nvml_index > y->gpu->nvml_index) - (x->gpu->nvml_index < y->gpu->nvml_index);
 }
 
-/* A name that is no function of ours would have no effect, unnoticed. */
+/* A name that is no function of NVML's stand-in would have no effect, unnoticed: it ends the process. */
 static void check_unsupported(const struct muster_sim_gpu *gpu)
 {
 	for (size_t i = 0; i < gpu->unsupported_count; i++)
@@ -36,6 +41,8 @@ static void check_unsupported(const struct muster_sim_gpu *gpu)
 				"unsupported: \"%s\" is no function of NVML that muster calls", gpu->unsupported[i]);
 }
 
+/* May be called again. Of n GPUs the array has 2 n elements, the second half for MIG instances, whether the GPU is
+ * divided or not: nvmlDeviceGetMigDeviceHandleByIndex() gives out only those that there are. */
 nvmlReturn_t nvmlInit_v2(void)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();
@@ -56,7 +63,7 @@ nvmlReturn_t nvmlInit_v2(void)
 	return NVML_SUCCESS;
 }
 
-/* Whether a call can go on. */
+/* Whether a call can go on that is about no device, or about one that is not known yet. */
 static nvmlReturn_t enter(bool arguments_ok)
 {
 	nvmlReturn_t answer = (nvmlReturn_t)muster_standin_answer(NULL);
@@ -178,6 +185,7 @@ nvmlReturn_t nvmlDeviceGetHandleByPciBusId_v2(const char *bus_id, nvmlDevice_t *
 	return NVML_ERROR_NOT_FOUND;
 }
 
+/* An instance has no index: is_for_instances() leaves the function out. */
 GIVES(nvmlDeviceGetIndex, unsigned int, device - library.devices)
 
 /* -- what a device is -- */
@@ -252,6 +260,7 @@ nvmlEnableState_t muster_simnvml_enabled(bool yes)
 	return yes ? NVML_FEATURE_ENABLED : NVML_FEATURE_DISABLED;
 }
 
+/* The current mode and the pending one, which differ when a change waits for a reset. */
 GIVES_TWO(nvmlDeviceGetEccMode, nvmlEnableState_t, muster_simnvml_enabled(device->gpu->ecc),
 	muster_simnvml_enabled(device->gpu->ecc != device->gpu->ecc_changes))
 
@@ -265,7 +274,7 @@ nvmlReturn_t nvmlDeviceGetMigMode(nvmlDevice_t device, unsigned int *current, un
 	return NVML_SUCCESS;
 }
 
-/* Since Ampere; of a version that NVML knows. */
+/* Since Ampere; of a version that NVML knows. repair_pending is the place of the fault's word: 1 channel, 2 tpc. */
 nvmlReturn_t nvmlDeviceGetRepairStatus(nvmlDevice_t device, nvmlRepairStatus_t *status)
 {
 	REQUIRE(device, status != NULL);
@@ -292,7 +301,8 @@ GIVES(nvmlDeviceGetPersistenceMode, nvmlEnableState_t, muster_simnvml_enabled(de
 
 GIVES(nvmlDeviceGetMaxMigDeviceCount, unsigned int, device->gpu->mig_slices > 0 ? 7 : 0)
 
-/* The first places are empty, as after other instances that were removed. */
+/* The instance is at place 2; the other places are empty, as after other instances that were removed. So a program that
+ * looks at place 0 alone finds none. */
 nvmlReturn_t nvmlDeviceGetMigDeviceHandleByIndex(nvmlDevice_t device, unsigned int index, nvmlDevice_t *instance)
 {
 	REQUIRE(device, instance && index < 7);

@@ -3,6 +3,11 @@
  *
  * nvml.c has the library and its devices, nvml_links.c PCIe, NVLink and fabric, nvml_fields.c field values, clocks and
  * heat, nvml_errors.c what devices remember of errors, nvml_processes.c memory and who uses a device.
+ *
+ * Most functions give one fact of the scenario's GPU, in NVML's unit: the macros GIVES, GIVES_TWO, GIVES_TEXT and
+ * GIVES_CLOCK write such a function in one line. Some facts depend on what this process does with the GPU (base.h,
+ * struct muster_standin_use): heat, clocks and power, a late stranger, counters that rise. While the process has not
+ * loaded CUDA's stand-in, the GPU is idle.
  */
 #ifndef MUSTER_SIM_STANDINS_NVML_H
 #define MUSTER_SIM_STANDINS_NVML_H
@@ -36,10 +41,11 @@ nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const 
 	} while (0)
 #define REQUIRE(device, arguments_ok) ENTER(muster_simnvml_check(device, arguments_ok, __func__))
 
-/* INSUFFICIENT_SIZE when the text with its NUL is longer. */
+/* length: bytes of ret. INSUFFICIENT_SIZE when the text with its NUL is longer; ret is not written then. */
 nvmlReturn_t muster_simnvml_copy_text(const char *text, char *ret, unsigned int length);
 nvmlEnableState_t muster_simnvml_enabled(bool yes);
 
+/* What this process does with the device's GPU; all 0 when it has not loaded CUDA. */
 struct muster_standin_use muster_simnvml_use(nvmlDevice_t device);
 
 /* A counter of errors of one NVLink, as one of the fields; false when the device has no such counter. */
@@ -47,7 +53,9 @@ bool muster_simnvml_link_errors(nvmlDevice_t device, unsigned int field, unsigne
 /* The same of PCIe. */
 bool muster_simnvml_pcie_errors(nvmlDevice_t device, unsigned int field, double *ret);
 
-/* A call that gives one fact of the device, or two; a text; a clock, which is of the SMs or of the memory. */
+/* A call that gives one fact of the device, or two; a text; a clock, which is of the SMs or of the memory. `value` and
+ * so on are expressions that use `device`. A function that does more, or asks for other arguments, is written out.
+ */
 #define GIVES(symbol, kind, value)                                                                                     \
 	nvmlReturn_t symbol(nvmlDevice_t device, kind *ret)                                                            \
 	{                                                                                                              \

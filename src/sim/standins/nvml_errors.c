@@ -1,5 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml_errors.c - what a device remembers of its errors */
+/* nvml_errors.c - what a device remembers of its errors
+ *
+ * Which counters a GPU has depends on its generation, which the compute capability tells:
+ *
+ *   before Ampere (below 8)       retired pages
+ *   from Ampere on (8 and more)   remapped rows, SRAM errors
+ *   before Blackwell (below 10)   errors of NVLinks by nvmlDeviceGetNvLinkErrorCounter()
+ *   from Blackwell on (10)        the same, and more kinds of them, as field values
+ *
+ * Counters of links are of the GPU's whole life: those of a healthy one are not all 0, and a fault shows as an
+ * increase.
+ */
 #include "sim/standins/nvml.h"
 
 #include <stddef.h>
@@ -81,6 +92,8 @@ static const struct {
 };
 enum { LINK_ERRORS = sizeof link_errors / sizeof *link_errors };
 
+/* The errors of a kind (a row of the table) on a link. They rise once the process has done work on the GPU, on link 3,
+ * or on link 0 of a GPU with fewer links. */
 static double count_link_errors(nvmlDevice_t device, size_t kind, unsigned int link)
 {
 	const struct muster_sim_gpu *gpu = device->gpu;
@@ -102,6 +115,7 @@ nvmlReturn_t nvmlDeviceGetNvLinkErrorCounter(
 	return NVML_SUCCESS;
 }
 
+/* A counter of NVLink 5 that the table does not have is 0. */
 bool muster_simnvml_link_errors(nvmlDevice_t device, unsigned int field, unsigned int link, double *ret)
 {
 	if (device->gpu->compute_major < 10 || link >= (unsigned int)device->gpu->nvlinks)
@@ -114,7 +128,8 @@ bool muster_simnvml_link_errors(nvmlDevice_t device, unsigned int field, unsigne
 	       field <= NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS;
 }
 
-/* A link that changes its speed goes through recovery, and a bad packet in a life is no fault. */
+/* Counters of PCIe in the GPU's life, the same on each healthy one: 188 recoveries, because a link that changes its
+ * speed goes through recovery, and 4 bad packets, which are no fault. A vGPU has none of these counters. */
 bool muster_simnvml_pcie_errors(nvmlDevice_t device, unsigned int field, double *ret)
 {
 	if (field != NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER &&

@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml_fields.c - what NVML measures of a device: field values, clocks, temperature, power */
+/* nvml_fields.c - what NVML measures of a device: field values, clocks, temperature, power
+ *
+ * A measured value has two figures in the scenario, one of the idle GPU and one under load. The GPU counts as loaded as
+ * long as this process has a module of kernels loaded (cuda_kernels.c), whether or not a kernel runs at that moment: so
+ * a sample that is taken between two kernels shows the load too.
+ */
 #include "sim/standins/nvml.h"
 
 #include <time.h>
@@ -37,8 +42,10 @@ static bool has_margin(const struct muster_sim_gpu *gpu)
 	return gpu->compute_major >= 9 && gpu->temperature_slowdown_celsius > 0;
 }
 
-/* NOT_SUPPORTED: a field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link.
- * Hopper and later have no speed common to all NVLinks. */
+/* One field that is no counter of errors, by its id; scopeId is the link where a row says per_link. NOT_SUPPORTED: a
+ * field that the GPU lacks; INVALID_ARGUMENT: one that NVML has never heard of, or no such link. Hopper and later have
+ * no speed common to all NVLinks. The value goes into the member of the union that valueType names.
+ */
 static nvmlReturn_t find_field(nvmlDevice_t device, nvmlFieldValue_t *field)
 {
 	const struct muster_sim_gpu *gpu = device->gpu;
@@ -98,6 +105,7 @@ static bool is_error_counter(nvmlDevice_t device, nvmlFieldValue_t *field)
 	return true;
 }
 
+/* Each field has its own result: one that fails does not fail the call. timestamp: microseconds since 1970. */
 static void fill_field(nvmlDevice_t device, nvmlFieldValue_t *field)
 {
 	struct timespec now;
@@ -125,7 +133,9 @@ GIVES_CLOCK(nvmlDeviceGetApplicationsClock, device->gpu->sm_clock_app_mhz, devic
 GIVES_CLOCK(
 	nvmlDeviceGetDefaultApplicationsClock, device->gpu->sm_clock_app_default_mhz, device->gpu->mem_clock_max_mhz)
 
-/* A GPU whose clock is lower than it may be is at its power limit, unless a setting holds it below. */
+/* What a fault has set, and the software power cap for a GPU that draws 94 % of its limit or more, which is normal
+ * under full load.
+ */
 static unsigned long long reasons_loaded(const struct muster_sim_gpu *gpu)
 {
 	bool at_limit = gpu->power_loaded_watts >= 0.94 * gpu->power_limit_watts;

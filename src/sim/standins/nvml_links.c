@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml_links.c - what NVML says of a device's links: PCIe, NVLink, and the fabric that NVLink joins */
+/* nvml_links.c - what NVML says of a device's links: PCIe, NVLink, and the fabric that NVLink joins
+ *
+ * NVLinks have numbers from 0, and those below nvlinks_active are up. The fabric is that of NVSwitches: state, status
+ * and UUID say whether the GPU has joined, the clique which GPUs reach each other, and the health mask holds fields of
+ * two bits (and the configuration's of more).
+ */
 #include "sim/standins/nvml.h"
 
 #include <stdio.h>
@@ -31,7 +36,7 @@ nvmlReturn_t nvmlDeviceGetP2PStatus(
 
 /* -- fabric -- */
 
-/* Hopper and later. */
+/* What all versions of the call give. GPUs before Hopper have no fabric that NVML tells of. */
 static nvmlReturn_t fill_fabric(const struct muster_sim_gpu *gpu, nvmlGpuFabricInfo_t *ret)
 {
 	if (gpu->compute_major < 9)
@@ -50,7 +55,9 @@ nvmlReturn_t nvmlDeviceGetGpuFabricInfo(nvmlDevice_t device, nvmlGpuFabricInfo_t
 	return fill_fabric(device->gpu, info);
 }
 
-/* Any field that says yes, or a configuration other than "nothing wrong". */
+/* The summary of a health mask, as version 3 gives it: unhealthy when a field says yes, or the configuration is other
+ * than "nothing wrong"; a mask of 0 (nothing is said) has the summary 0.
+ */
 static unsigned char summarise_health(unsigned int mask)
 {
 	if (mask == 0)

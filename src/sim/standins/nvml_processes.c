@@ -1,5 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* nvml_processes.c - a device's memory, and which processes use the device */
+/* nvml_processes.c - a device's memory, and which processes use the device
+ *
+ * A stranger is a program that does not belong to the job (the faults stranger and stranger-late). NVML lists the
+ * stranger and this process; the other ranks of the node are not listed, because no process of the simulation knows
+ * what another does.
+ */
 #include "sim/standins/nvml.h"
 
 #include <unistd.h>
@@ -9,6 +14,7 @@
 #define OWN_MIB 500      /* of this process: what a context needs */
 #define NO_INSTANCE 0xffffffffu
 
+/* In bytes. What this process allocates is not counted: only other programs' memory is "used". */
 static nvmlMemory_v2_t memory_of(nvmlDevice_t device)
 {
 	double total = device->instance ? muster_sim_memory_mib(device->gpu) : device->gpu->memory_mib;
@@ -63,7 +69,8 @@ nvmlReturn_t nvmlDeviceGetUtilizationRates(nvmlDevice_t device, nvmlUtilization_
 	return NVML_SUCCESS;
 }
 
-/* One process more, while the caller has room for it. */
+/* One process more, while the caller has room for it; *listed also counts those that found none, so that the caller
+ * learns how much room is needed. */
 static void list(nvmlProcessInfo_v2_t *processes, unsigned int room, unsigned int *listed, int pid, double mib)
 {
 	if (*listed < room)

@@ -4,6 +4,12 @@
  * Loaded before the worker's libraries, so that hwloc's own binding code runs against the scenario: the rank's CPU
  * mask, memory policy on NUMA nodes that this machine lacks, and vendor libraries that the scenario says are not
  * installed. Everything else goes on to the C library as it came.
+ *
+ *   sched_getaffinity, sched_setaffinity   answered from masks that are kept here; no thread is really bound
+ *   syscall(SYS_mbind), SYS_set_mempolicy  remembered here; no page is really moved
+ *   SYS_get_mempolicy, SYS_move_pages      answered from what was remembered
+ *   dlopen, dlerror                        a library that the scenario lacks is not found
+ *   curl_easy_perform, XML_Parse           only so that a fault can name them (misbehave.c)
  */
 #include "sim/standins/preload.h"
 
@@ -33,6 +39,7 @@ MUSTER_STANDIN_EXPORT int XML_Parse(void *parser, const char *text, int length, 
 
 enum { CPUS_MAX = 4096 };
 
+/* own_cpus is the process's mask once it has set one; a thread that has set its own has it in thread_cpus. */
 static cpu_set_t own_cpus[CPUS_MAX / CPU_SETSIZE];
 static bool has_own_cpus;
 static _Thread_local cpu_set_t thread_cpus[CPUS_MAX / CPU_SETSIZE];
@@ -70,11 +77,14 @@ static void hand_on(const cpu_set_t *cpus)
 	setenv("MUSTER_SIM_CPU_MASK", text + strspn(text, "0"), 1);
 }
 
+/* Whether the number is 0 or that of a thread of this process: signal 0 only asks whether such a thread is there. */
 static bool is_own_thread(pid_t pid)
 {
 	return pid == 0 || muster_standin_next()->syscall(SYS_tgkill, (long)getpid(), (long)pid, 0L) == 0;
 }
 
+/* The mask of the calling thread (pid 0), of another thread or of the whole process: these have one mask together.
+ * errno is not changed by a call that succeeds. */
 int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 {
 	int kept_errno = errno;
@@ -98,6 +108,7 @@ int sched_getaffinity(pid_t pid, size_t size, cpu_set_t *set)
 	return 0;
 }
 
+/* The main thread sets the mask of all threads that have none of their own, and that of programs which it executes. */
 int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 {
 	int kept_errno = errno;
@@ -124,6 +135,8 @@ int sched_setaffinity(pid_t pid, size_t size, const cpu_set_t *set)
 static _Thread_local char missing_text[512]; /* what dlerror owes; "" for nothing */
 static _Thread_local char given_text[sizeof missing_text];
 
+/* What the scenario lacks is missing under every version and path (muster_sim_is_library). The text that dlerror() has
+ * to give is that of the dynamic linker. */
 void *dlopen(const char *file, int mode)
 {
 	missing_text[0] = '\0';
@@ -182,6 +195,8 @@ int XML_Parse(void *parser, const char *text, int length, int is_final)
 #define NODES_MAX 1024
 #define WORD_BITS (8 * sizeof(unsigned long))
 
+/* As set_mempolicy(2) and mbind(2) have it: a mode, and a bit for each NUMA node. ranges: the last 64 that were bound;
+ * a new one takes the place of the oldest. What is in no range has the policy of the process. */
 struct policy {
 	int mode;
 	unsigned long nodes[NODES_MAX / WORD_BITS];
@@ -229,6 +244,8 @@ static struct range *find_range(uintptr_t address)
 	return NULL;
 }
 
+/* The NUMA node that a page at this address is on, if each page is on the lowest node of its policy; without one, on
+ * the scenario's first node. */
 static int node_of(uintptr_t address)
 {
 	const struct range *range = find_range(address);
@@ -239,6 +256,7 @@ static int node_of(uintptr_t address)
 	return muster_sim_this_node()->numa_count ? muster_sim_this_node()->numas[0].os_index : 0;
 }
 
+/* 0 or an error number. preload_numa.c is told of it, because a thread that binds memory then works on that memory. */
 static int bind_range(uintptr_t from, size_t length, int mode, const unsigned long *mask, unsigned long maxnode)
 {
 	struct policy policy;

@@ -3,6 +3,9 @@
  *
  * preload.c has CPU masks, libraries and memory policy, preload_numa.c the bandwidth of memory, files.c and uring.c the
  * access to files, volume.c the file systems, host_clock.c the virtual clock.
+ *
+ * LD_PRELOAD names the library in a worker's environment (worker_env.c), so its functions come before those of the C
+ * library. Each looks whether the call is about the simulated machine; if not, the call goes on to the next library.
  */
 #ifndef MUSTER_SIM_STANDINS_PRELOAD_H
 #define MUSTER_SIM_STANDINS_PRELOAD_H
@@ -40,6 +43,7 @@ struct muster_standin_next {
 #undef X
 };
 
+/* They are found by name with the first call, and missing ones end the process. */
 const struct muster_standin_next *muster_standin_next(void);
 
 /* -- the time that threads take to pass over memory -- */

@@ -3,6 +3,15 @@
  *
  * Memory is never really bound, and its real speed says nothing about the scenario: each thread that works on memory
  * of a NUMA node gets an equal part of the bandwidth of that node.
+ *
+ * A thread tells by mbind() how much memory of which NUMA node it works on. It reads CLOCK_MONOTONIC_RAW before and
+ * after each pass over this memory (STREAM's triad does), and each reading adds the time of one pass to the thread's
+ * own clock:
+ *
+ *   bytes / (triad_gbps * 1e9 / threads on this NUMA node)
+ *
+ * So the difference of two readings is one pass, whatever the real memory does. The main thread is not counted, and its
+ * clock has no such time.
  */
 
 #include "sim/standins/preload.h"
@@ -39,6 +48,8 @@ static void make_key(void)
 		muster_standin_end("no key for what ends with a thread");
 }
 
+/* A thread that binds memory of another NUMA node counts for the new one alone, with all the bytes that it has bound.
+ */
 void muster_standin_numa_bound(int numa_node, size_t bytes)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();

@@ -5,6 +5,10 @@
  * that library. A ring is plain memory, which the header's inline functions use as if the kernel had shared it. A
  * request is carried out when it is submitted, and is seen as done when the process has waited for that moment of
  * virtual time. To look for one that is done counts as waiting: nothing else would move the clock on.
+ *
+ * The way of a request: io_uring_get_sqe() gives an entry of the submission queue, which the program fills in;
+ * io_uring_submit() does the read or write and keeps the result with its moment (struct request); a wait moves the
+ * results whose moments have come into the completion queue, at least one, and moves the virtual clock to the moment.
  */
 
 #include "sim/standins/preload.h"
@@ -62,6 +66,7 @@ static unsigned power_of_2(unsigned least)
 
 /* -- rings -- */
 
+/* Let the program's struct point to the memory, as io_uring_queue_mmap() of the real library does. */
 static void show(struct io_uring *ring, struct memory *m)
 {
 	ring->sq = (struct io_uring_sq){
@@ -136,6 +141,7 @@ struct io_uring_sqe *muster_standin_get_sqe(struct io_uring *ring)
 	return &m->sqes[ring->sq.sqe_tail++ & m->sq_mask];
 }
 
+/* Put the request behind those that end before it or with it. */
 static void keep(struct memory *m, const struct request *request)
 {
 	MUSTER_ARRAY_GROW(m->requests, m->count, m->room);
@@ -174,7 +180,10 @@ int io_uring_submit(struct io_uring *ring)
 
 /* -- what is done -- */
 
-/* Let at least one request be seen, as far as one ends at all. */
+/* Let at least one request be seen, as far as one ends at all: all that have ended, and if there is none, the first one
+ * to end, for which the virtual clock waits. A request that stalls for ever (its end is infinite) is never seen, nor
+ * are those that are sorted behind it.
+ */
 static void deliver(struct memory *m)
 {
 	size_t seen = 0;
@@ -193,7 +202,10 @@ static void deliver(struct memory *m)
 		memmove(m->requests, m->requests + seen, m->count * sizeof *m->requests);
 }
 
-/* Requests that never end are waited for in real time. */
+/* Submits what is queued, as the real function may. 0, or -ETIME after `timeout` of real time in which nothing can end:
+ * all that is left, if anything, are requests that never end.
+ * all that is left are requests that never end.
+ */
 int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **ret, struct __kernel_timespec *timeout)
 {
 	struct memory *m = memory_of(ring);

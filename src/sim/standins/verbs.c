@@ -4,6 +4,9 @@
  * The structs are those of infiniband/verbs.h. A context is a real struct verbs_context, as ibv_query_port's inline
  * part in that header expects: it calls the context's own operation with the struct's full size. The exported
  * ibv_query_port is for programs older than port_cap_flags2 and must not write that far.
+ *
+ * Only what muster asks for is here: a list of devices, their names, and the attributes of a port. A device is made
+ * once for each name among the ports of the node (cluster.h) and lives as long as the process.
  */
 #include "sim/cluster.h"
 #include "sim/standins/base.h"
@@ -33,6 +36,7 @@ MUSTER_STANDIN_MARK;
 
 /* -- devices: ports with the same name are ports of one device -- */
 
+/* number: of the port in its device, from 1; negative: the device's first one. NULL: there is none. */
 static const struct muster_sim_port *find_port(const char *device, int number)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();
@@ -139,6 +143,7 @@ static uint8_t number_of(enum muster_sim_port_word kind, const char *word)
 	return (uint8_t)number;
 }
 
+/* The context's operation: 0 or an error number. size: how many bytes of the struct the caller's version has. */
 static int query_port(struct ibv_context *context, uint8_t number, struct ibv_port_attr *attr, size_t size)
 {
 	const struct muster_sim_port *port = find_port(context->device->name, number);

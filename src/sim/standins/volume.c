@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* volume.c - the file systems of the simulated node, as a part of libmuster-preload.so */
+/* volume.c - the file systems of the simulated node, as a part of libmuster-preload.so
+ *
+ * preload.h says what is simulated. A read or write goes through these steps (muster_standin_volume_transfer):
+ *
+ *   1. On which volume is the file? A file on none is read and written as it is, and takes no virtual time.
+ *   2. A volume that stalls: nothing is done, and the end is infinite.
+ *   3. An array that has lost a disk: -EIO.
+ *   4. The time: behind the requests of the same direction, bytes / bandwidth, and for a small one the latency on top.
+ *   5. The data, really, from or to the file.
+ *   6. The fault bit-rot or checkpoint-wrong: one bit of what was read is flipped.
+ */
 
 #include "sim/standins/preload.h"
 
@@ -27,7 +37,9 @@ static struct {
 
 /* -- where a file is -- */
 
-/* Path of the simulated node's root, without links; "" when it is not there. */
+/* Path of the simulated node's root, without links, because the kernel's names of open files have none; "" when it is
+ * not there. Looked up once.
+ */
 static const char *root(void)
 {
 	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -149,6 +161,8 @@ static bool is_pinned(const void *data, size_t bytes)
 	return cuda && cuda->muster_standin_cuda_pinned(data, bytes);
 }
 
+/* The moment of virtual time at which the request is done. Requests of one direction follow each other on the volume;
+ * the latency of a small one is not added to busy_until, because requests have it side by side. */
 static double take_time(const struct muster_sim_volume *volume, const struct muster_standin_transfer *transfer)
 {
 	double gbps = transfer->write ? volume->write_gbps : volume->read_gbps;
