@@ -32,6 +32,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
+#include <hwloc.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -151,6 +152,20 @@ static void tell_size(void)
 	setenv("LINES", text, 1);
 }
 
+/* Open MPI looks at all devices of this machine in each rank and reads their PCI configuration, which takes
+ * milliseconds a device in a virtual machine. It gets this machine without devices from a file; where that cannot be
+ * made it looks for itself. */
+static void give_mpi_this_machine(const struct simulation *s)
+{
+	const char *path = muster_arena_printf(s->cluster.arena, "%s/mpi.xml", s->directory);
+	hwloc_topology_t topology;
+	if (hwloc_topology_init(&topology) < 0)
+		return;
+	if (hwloc_topology_load(topology) == 0 && hwloc_topology_export_xml(topology, path, 0) == 0)
+		setenv("OMPI_MCA_hwloc_base_topo_file", path, 1);
+	hwloc_topology_destroy(topology);
+}
+
 /* Open MPI refuses root without these variables, and must not mistake an outer job for its own. */
 static void prepare_environment(const struct simulation *s)
 {
@@ -173,11 +188,13 @@ static void prepare_environment(const struct simulation *s)
 	 * ends, unless the user does. */
 	muster_env_set(MUSTER_ENV_TERMINAL, isatty(STDOUT_FILENO) && isatty(STDERR_FILENO) ? "1" : "0", true);
 	tell_size();
-	if (s->launch->scenario.alone)
+	if (s->launch->scenario.alone) {
 		setenv("PMI_RANK", "0", 1); /* for sim-rank, as a launcher would */
-	else
-		muster_env_set(MUSTER_ENV_SIM_STDOUT,
-			muster_arena_printf(s->cluster.arena, "/proc/%ld/fd/%d", (long)getpid(), STDOUT_FILENO), false);
+		return;
+	}
+	give_mpi_this_machine(s);
+	muster_env_set(MUSTER_ENV_SIM_STDOUT,
+		muster_arena_printf(s->cluster.arena, "/proc/%ld/fd/%d", (long)getpid(), STDOUT_FILENO), false);
 }
 
 /* Rank 0 opens our output by its name (rank.c). In a file, its writes and those through our descriptor must not
