@@ -99,7 +99,8 @@ static void print_cpuinfo(const struct writing *w, FILE *out)
 static void make_pci(struct writing *w, const char *bus_id, const struct muster_sim_scope *numa)
 {
 	const struct muster_sim_pci *pci = muster_sim_pci_find(w->hardware, bus_id);
-	bool behind_switch = w->node->acs && strcmp(w->node->gpus[0].bus_id, bus_id) == 0;
+	const char *first = w->node->gpus[0].bus_id; /* NULL: all GPUs are missing */
+	bool behind_switch = w->node->acs && first && strcmp(first, bus_id) == 0;
 	const char *domain = muster_arena_string_n(w->files.arena, bus_id, strcspn(bus_id, ":"));
 	MAKE(w, "pci", .around = numa,
 		MUSTER_SIM_NAMES({ "bus_id", bus_id }, { "domain", domain },

@@ -28,7 +28,7 @@ static void generate(void)
 	temporary_root_make(directory, sizeof directory, "test");
 	muster_sim_scenario_init(&s);
 	s.sku = SIM_SKU;
-	s.nodes = 2;
+	s.nodes = 3;
 	muster_sim_scenario_add_fault(&s, "ib-down@node2/mlx5_ib3");
 	muster_sim_scenario_add_fault(&s, "ib-missing@node2/mlx5_ib4");
 	muster_sim_scenario_add_fault(&s, "gpu-missing@node2/gpu0");
@@ -40,6 +40,8 @@ static void generate(void)
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IB_PCI_RELAXED_ORDERING");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_TOPO_FILE");
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IGNORE_CPU_AFFINITY");
+	muster_sim_scenario_add_fault(&s, "gpu-missing@node3");
+	muster_sim_scenario_add_fault(&s, "acs@node3");
 	ck_assert_msg(sim_build(&s, directory, &hardware, &cluster, &err) == 0, "%s", err.text);
 	cluster.nodes[1].imex_channels = 3;
 	cluster.nodes[1].coherent_memory_mode = "driver";
@@ -240,7 +242,7 @@ TEST(the_cluster_reads_back_as_it_was_written)
 	struct muster_error err;
 	ck_assert_msg(muster_sim_cluster_read(path_of("cluster.json"), &read, &err) == 0, "%s", err.text);
 	ck_assert_str_eq(read.sku, SIM_SKU);
-	ck_assert_uint_eq(read.rank_count, 16);
+	ck_assert_uint_eq(read.rank_count, 24);
 	ck_assert_uint_eq(read.nodes[1].gpu_count, 7);
 	ck_assert_uint_eq(read.nodes[1].port_count, 8);
 	ck_assert_str_eq(read.nodes[1].ports[3].state, "DOWN");
