@@ -144,7 +144,7 @@ static int settle_noise(struct options *o, struct muster_error *err)
 	if (!s->noise)
 		return -1;
 	if (s->noise_seed == 0)
-		s->noise_seed = (int)(time(NULL) * 1000 + getpid()) % SEED_MAX + 1;
+		s->noise_seed = (int)((time(NULL) * 1000 + getpid()) % SEED_MAX) + 1;
 	fprintf(stderr, "muster: --noise %s --noise-seed %d\n", o->noise, s->noise_seed);
 	return 0;
 }
