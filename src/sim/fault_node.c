@@ -88,7 +88,8 @@ int muster_fault_env(const struct muster_fault_target *t, struct muster_error *e
 }
 
 /* VALUE is a device, "nvme0n1". An array over all disks is made of the others, and so has their share of the size and
- * of the rates. Without a disk that is left, or where the scratch is no array, the node has no scratch. */
+ * of the rates. Without a disk that is left, or where the scratch is on this disk alone, the node has no scratch. The
+ * first volume is no scratch where an earlier fault took that away, and is on no such disk then. */
 int muster_fault_disk_missing(const struct muster_fault_target *t, struct muster_error *err)
 {
 	struct muster_sim_node *node = t->node;
@@ -98,9 +99,10 @@ int muster_fault_disk_missing(const struct muster_fault_target *t, struct muster
 	/* the RAID is made at boot, from the disks that are there */
 	struct muster_sim_volume *scratch = node->volumes;
 	double share = (double)node->disk_count / before;
-	if (node->disk_count == 0 || strcmp(scratch->layout, "none") == 0) {
+	bool array = strcmp(scratch->layout, "none") != 0;
+	if (array ? node->disk_count == 0 : strcmp(scratch->device, t->value) == 0) {
 		muster_fault_scratch_missing(t);
-	} else {
+	} else if (array) {
 		scratch->gb *= share;
 		scratch->free_gb *= share;
 		scratch->read_gbps *= share;

@@ -42,6 +42,8 @@ static void generate(void)
 	muster_sim_scenario_add_fault(&s, "env@node2=NCCL_IGNORE_CPU_AFFINITY");
 	muster_sim_scenario_add_fault(&s, "gpu-missing@node3");
 	muster_sim_scenario_add_fault(&s, "acs@node3");
+	muster_sim_scenario_add_fault(&s, "scratch-missing@node3");
+	muster_sim_scenario_add_fault(&s, "disk-missing@node3=nvme0n1");
 	ck_assert_msg(sim_build(&s, directory, &hardware, &cluster, &err) == 0, "%s", err.text);
 	cluster.nodes[1].imex_channels = 3;
 	cluster.nodes[1].coherent_memory_mode = "driver";
@@ -70,6 +72,10 @@ static const struct {
 				       "30 22 9:127 / /mnt/resource_nvme rw,relatime shared:30 - xfs /dev/md127 rw\n"
 				       "31 22 8:17 / /mnt rw,relatime shared:31 - ext4 /dev/sdb1 rw\n"
 				       "32 22 0:50 / /shared rw,relatime shared:32 - nfs4 nfs.sim:/export rw\n" },
+	{ "sim-3/proc/self/mountinfo", "22 1 8:1 / / rw,relatime shared:1 - ext4 /dev/sda1 rw\n"
+				       "27 22 0:24 / /dev/shm rw,nosuid,nodev shared:4 - tmpfs tmpfs rw,inode64\n"
+				       "30 22 8:17 / /mnt rw,relatime shared:30 - ext4 /dev/sdb1 rw\n"
+				       "31 22 0:50 / /shared rw,relatime shared:31 - nfs4 nfs.sim:/export rw\n" },
 	{ "sim-1/sys/dev/block/9:127/md/level", "raid0\n" },
 	{ "sim-1/sys/block/md127/md/raid_disks", "8\n" },
 	{ "sim-2/sys/block/md127/md/raid_disks", "7\n" },
