@@ -64,7 +64,7 @@ enum muster_fault_need {
 	NEEDS_COHERENCE, /* a CoherentGPUMemoryMode of the driver */
 	NEEDS_FABRIC,
 	NEEDS_FIRST_GPU, /* the node's first GPU, which no earlier fault has removed */
-	NEEDS_GPU,       /* the same of the GPU that WHERE names */
+	NEEDS_GPU,       /* the same of the GPU that WHERE names, if it names one */
 	NEEDS_IMEX,
 	NEEDS_LICENCE, /* a vGPU's */
 	NEEDS_MIG,

@@ -64,7 +64,7 @@ const char *muster_fault_lack(const struct muster_fault_target *t)
 		return *node->coherent_memory_mode ? NULL : "GPU memory is not coherent on this machine type";
 	case NEEDS_FABRIC: return gpu->fabric_state > 0 ? NULL : "this GPU joins no NVLink fabric";
 	case NEEDS_FIRST_GPU: return node->gpus->bus_id ? NULL : missing;
-	case NEEDS_GPU: return gpu->bus_id ? NULL : missing;
+	case NEEDS_GPU: return !gpu || gpu->bus_id ? NULL : missing;
 	case NEEDS_IMEX: return node->imex_channels ? NULL : "this machine type has no IMEX channel";
 	case NEEDS_LICENCE: return gpu->vgpu_licensed ? NULL : "this GPU has no vGPU licence";
 	case NEEDS_MIG: return gpu->mig_supported ? NULL : "this GPU has no MIG";
@@ -140,9 +140,9 @@ const struct muster_fault muster_fault_kinds[] = {
 		APPENDS(node, missing_libraries, missing_library_count),
 		SHOWN_BY("gpu.memory_tested_mib", "--profile standard") },
 	{ "cuda-error", AT_NODE_OR_GPU, "FUNCTION[#CALL]:CODE", NULL, "this function of CUDA returns this code",
-		.library = "cuda", .how = MUSTER_SIM_RETURNS, .apply = muster_fault_answer },
+		.needs = NEEDS_GPU, .library = "cuda", .how = MUSTER_SIM_RETURNS, .apply = muster_fault_answer },
 	{ "cuda-slow", AT_NODE_OR_GPU, "FUNCTION[#CALL]:TIME", NULL, "this function of CUDA takes this time",
-		.library = "cuda", .how = MUSTER_SIM_WAITS, .apply = muster_fault_answer },
+		.needs = NEEDS_GPU, .library = "cuda", .how = MUSTER_SIM_WAITS, .apply = muster_fault_answer },
 	{ "cufile-missing", AT_NODE, NULL, "libcufile.so.0", "the node lacks cuFile",
 		APPENDS(node, missing_libraries, missing_library_count), SHOWN_BY("gpu.stream_gbps", "--storage") },
 	{ "cut", AT_NODE, "hang|error|slow", "hang",
@@ -303,9 +303,9 @@ const struct muster_fault muster_fault_kinds[] = {
 		.needs = NEEDS_NVLINKS, .apply = muster_fault_nvlink_errors,
 		SHOWN_BY("gpu.nvlink_errors_increase", "--profile standard") },
 	{ "nvml-error", AT_NODE_OR_GPU, "FUNCTION[#CALL]:CODE", NULL, "this function of NVML returns this code",
-		.library = "nvml", .how = MUSTER_SIM_RETURNS, .apply = muster_fault_answer },
+		.needs = NEEDS_GPU, .library = "nvml", .how = MUSTER_SIM_RETURNS, .apply = muster_fault_answer },
 	{ "nvml-slow", AT_NODE_OR_GPU, "FUNCTION[#CALL]:TIME", NULL, "this function of NVML takes this time",
-		.library = "nvml", .how = MUSTER_SIM_WAITS, .apply = muster_fault_answer },
+		.needs = NEEDS_GPU, .library = "nvml", .how = MUSTER_SIM_WAITS, .apply = muster_fault_answer },
 	{ "off-the-bus", AT_GPU, NULL, NULL, "the kernel shows this GPU, and NVML and CUDA do not",
 		SETS(gpu, off_the_bus, TRUE) },
 	{ "oom", AT_NODE, "AGE", "20m", "the kernel killed a process because the node's memory had run out",

@@ -469,7 +469,7 @@ TEST(lines_of_the_kernels_log_have_their_age_and_text)
 }
 
 static const char *const late[] = { "aer@node1", "xid@node1/gpu0", "logged@node1=oops", "link-slow@node1/gpu0=gpu1:40",
-	"link-slow@node1/gpu1=gpu0:40" };
+	"link-slow@node1/gpu1=gpu0:40", "nvml-error@node1/gpu0=nvmlDeviceGetName:15" };
 
 TEST_EACH(a_gpu_that_is_gone_already_has_no_more_lines_and_no_links, late)
 {
