@@ -97,6 +97,8 @@ static int parse_how(const char *text, struct muster_sim_misbehaviour *death, st
 	long code = 0;
 	bool of_gpu;
 	if (!isdigit((unsigned char)*text)) {
+		if (*death->bus_id)
+			return muster_fail(err, MUSTER_EUSAGE, "only a code or a time can be about one GPU");
 		int how = muster_parse_name(text, words, MUSTER_SIM_DIES_COUNT, "HOW", err);
 		death->how = (enum muster_sim_how)how;
 		return how < 0 ? -1 : 0;
@@ -114,7 +116,9 @@ static int parse_how(const char *text, struct muster_sim_misbehaviour *death, st
 		return 0;
 	}
 	snprintf(number, sizeof number, "%.*s", (int)(length - 1), text);
-	return muster_parse_double(number, &death->seconds, "TIME", err);
+	if (muster_parse_double(number, &death->seconds, "TIME", err) < 0)
+		return -1;
+	return death->seconds <= 1e6 ? 0 : muster_fail(err, MUSTER_EUSAGE, "TIME must be at most 1000000 s");
 }
 
 /* The text is read from its end: the bus id is behind the '@'; HOW is behind the last ':', because a SONAME of
@@ -137,7 +141,9 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 	if (count)
 		*count++ = '\0';
 	size_t prefix = strlen(MUSTER_SIM_DLOPEN);
-	bool loads = strncmp(death.function, MUSTER_SIM_DLOPEN, prefix) == 0 && death.function[prefix];
+	/* a blank would end the text in MUSTER_SIM_DIES */
+	bool loads = strncmp(death.function, MUSTER_SIM_DLOPEN, prefix) == 0 && death.function[prefix] &&
+		     !strchr(death.function, ' ');
 	if (!loads && !muster_sim_is_function(death.function))
 		return unknown_function(death.function, err);
 	if (count && muster_parse_int(count, 1, 1000000, &death.call, "CALL", err) < 0)

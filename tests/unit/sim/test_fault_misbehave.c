@@ -32,6 +32,9 @@ static const struct {
 	{ "dlopen::segv", "\"dlopen:\" must be a function" },
 	{ "cuInit#0:segv", "CALL: a whole number from 1" },
 	{ "cuInit#x:segv", "CALL: a whole number from 1" },
+	{ "dlopen:x y:segv", "\"dlopen:x y\" must be a function" },
+	{ "cuMemAlloc_v2:segv@0001:00:00.0", "only a code or a time can be about one GPU" },
+	{ "cuInit:1e300s", "TIME must be at most" },
 	{ "cuInit#:segv", "CALL: a whole number from 1" },
 };
 
