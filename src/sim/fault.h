@@ -148,7 +148,8 @@ muster_fault_apply muster_fault_mig, muster_fault_memory_bad, muster_fault_memor
 	muster_fault_duplicate_gpu, muster_fault_dies, muster_fault_answer, muster_fault_driver_drift,
 	muster_fault_driver_library, muster_fault_module_missing, muster_fault_env, muster_fault_disk_missing,
 	muster_fault_daemon_dead, muster_fault_volume_stalls, muster_fault_raid_degraded, muster_fault_xid,
-	muster_fault_aer, muster_fault_flap, muster_fault_logged, muster_fault_lines, muster_fault_disk_dead;
+	muster_fault_aer, muster_fault_flap, muster_fault_logged, muster_fault_lines, muster_fault_disk_dead,
+	muster_fault_kernel_line, muster_fault_governor;
 
 /* -- for the rest of the simulator -- */
 

@@ -153,6 +153,16 @@ int muster_fault_flap(const struct muster_fault_target *t, struct muster_error *
 	return 0;
 }
 
+/* SECONDS TEXT, or "now TEXT", which the row has appended to the log. */
+int muster_fault_kernel_line(const struct muster_fault_target *t, struct muster_error *err)
+{
+	const char *blank = strchr(t->value, ' '), *age = muster_fault_until(t, t->value, blank);
+	double seconds;
+	if (!blank)
+		return muster_fail(err, MUSTER_EUSAGE, "VALUE must be SECONDS TEXT, not \"%s\"", t->value);
+	return strcmp(age, NOW) == 0 ? 0 : muster_fault_number(age, 0, MUSTER_SIM_UPTIME_S, &seconds, err);
+}
+
 /* A fault that needs no more than AGE has its lines under its own name. */
 int muster_fault_logged(const struct muster_fault_target *t, struct muster_error *err)
 {

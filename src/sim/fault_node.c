@@ -111,6 +111,13 @@ int muster_fault_disk_missing(const struct muster_fault_target *t, struct muster
 	return 0;
 }
 
+int muster_fault_governor(const struct muster_fault_target *t, struct muster_error *err)
+{
+	return strstr(t->value, ": ")
+		       ? 0
+		       : muster_fail(err, MUSTER_EUSAGE, "VALUE must be DRIVER: GOVERNOR, not \"%s\"", t->value);
+}
+
 int muster_fault_daemon_dead(const struct muster_fault_target *t, struct muster_error *err)
 {
 	return TAKE_OUT(t, t->node->daemons, t->node->daemon_count, t->value)
