@@ -202,9 +202,9 @@ struct ncclComm {
 	struct muster_simring *ring;
 	struct muster_standin_device device;
 	int rank, ranks;
-	uint64_t token;                  /* of the unique id, or of the parent and the colour; the ring's name */
-	uint64_t all_reduces, exchanges; /* so far */
-	ncclResult_t state;              /* as ncclCommGetAsyncError gives it */
+	uint64_t token;       /* of the unique id, or of the parent and the colour; the ring's name */
+	uint64_t all_reduces; /* so far */
+	ncclResult_t state;   /* as ncclCommGetAsyncError gives it */
 	/* ready: all ranks have come, and the start has succeeded; connected: the connections of collectives stand */
 	bool ready, connected, aborted;
 	bool *peers;                          /* the ranks that it has connected to */
