@@ -392,8 +392,9 @@ static bool value_fits(const struct muster_sample *sample, const char *expected)
 	bool word = strcmp(expected, "true") == 0 || strcmp(expected, "false") == 0;
 	if (*expected == '\'')
 		return value.type == MUSTER_STRING && matches(value.string, expected + 1);
-	if (*expected == '-' && !isdigit((unsigned char)expected[1]))
-		return value.type == MUSTER_NULL && matches(sample->reason ? sample->reason : "", expected + 1);
+	if (*expected == '!' || (*expected == '-' && !isdigit((unsigned char)expected[1])))
+		return value.type == MUSTER_NULL && (*expected == '-' || muster_sample_unread(sample)) &&
+		       matches(sample->reason ? sample->reason : "", expected + 1);
 	if (word)
 		return value.type == MUSTER_BOOLEAN && value.boolean == (*expected == 't');
 	return value.type == MUSTER_NUMBER && number_fits(value.number, expected);

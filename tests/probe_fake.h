@@ -83,7 +83,8 @@ void fake_run(struct probe_fake *fake);
 /* Find what is expected, words between " | "; name is that of the row:
  *	METRIC [LABEL=TEXT]... VALUE
  *	               the first sample with these labels ("~" is a blank): a number, true or false, 'TEXT, -REASON
- *	               when it is null, [1 2 3] for its windows, or #N for the number of such samples, of all places
+ *	               when it is null, !REASON when it could not be read, [1 2 3] for its windows, or #N for the number
+ *	               of such samples, of all places
  *	knob VALUE     a number, or 'TEXT
  *	error 'TEXT    why the last phase failed; without this word it must have succeeded
  *	code 'TEXT     the name of the error's code

@@ -416,7 +416,7 @@ static void measure_clocks(struct view *v)
 	yield(v, "gpu.sm_clock_app_mhz", result, muster_number(app_mhz));
 	double allowed = result == 0 && app_mhz < v->sm_mhz ? app_mhz : v->sm_mhz;
 	result = v->sm_mhz && !v->vgpu ? 0
-				       : muster_fail(&v->why, MUSTER_ENOTSUPPORTED,
+				       : muster_fail(&v->why, v->vgpu ? MUSTER_ENOTSUPPORTED : MUSTER_EVENDOR,
 						 v->vgpu ? "the GPU is a vGPU: its host has the clock"
 							 : "the highest SM clock is not known");
 	yield(v, "gpu.sm_clock_allowed_mhz", result, muster_number(allowed));
@@ -523,7 +523,7 @@ static void measure_beside_nvml(struct muster_probe_ctx *ctx, const struct muste
 }
 
 /* What memory and matrix units can do at their highest clocks, or null with the reason: MUSTER_ENOTSUPPORTED where the
- * kind of GPU has no such limit, MUSTER_EVENDOR where a clock or the width of the bus could not be read. */
+ * kind of GPU has no such limit, MUSTER_EVENDOR where a number that the limit follows from could not be read. */
 static void measure_limits(struct view *v, const struct shape *shape)
 {
 	const char *shared = v->vgpu ? "the GPU is a vGPU, and other machines may use the same GPU" : NULL;
@@ -554,7 +554,8 @@ static void measure_limits(struct view *v, const struct shape *shape)
 	      : v->sm_mhz == 0                    ? "the highest SM clock is not known"
 	      : tflops <= 0                       ? text
 						  : NULL;
-	muster_fail(&unread, why && !shared && v->sm_mhz == 0 ? MUSTER_EVENDOR : MUSTER_ENOTSUPPORTED, "%s",
+	failed = shape->capability_result < 0 || shape->multiprocessors_result < 0 || v->sm_mhz == 0;
+	muster_fail(&unread, failed && !shared && !v->fewer_units ? MUSTER_EVENDOR : MUSTER_ENOTSUPPORTED, "%s",
 		why ? why : "");
 	muster_emit_read(
 		v->ctx, "gpu.matmul_bf16_limit_tflops", v->bus_id, why ? -1 : 0, muster_number(tflops), &unread);
