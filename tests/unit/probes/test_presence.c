@@ -221,7 +221,7 @@ TEST(a_bus_without_gpus_has_nothing_to_compare)
 	ck_assert_int_eq(rename("sys/bus", "away"), 0);
 	play(&(struct fake_row){ "no bus", NULL,
 		"node.gpus_on_pci 0 | node.gpu_order '0001:00:00.0 0008:00:00.0 | node.gpus_missing "
-		"-/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows 2" });
+		"!/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows 2" });
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown)
