@@ -15,6 +15,7 @@
 #include "util/xxh64.h"
 #include "probes/metrics.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,7 +100,7 @@ static void measure_kernel(struct muster_probe_ctx *ctx)
 	}
 }
 
-/* "153 bytes, 01cf..." of each file; "no file"; null for a file that is there and cannot be read, or is above
+/* "153 bytes, 01cf..." of each file; "no file"; null for a file that cannot be looked for or read, or is above
  * FILE_MOST. */
 static void measure_files(struct muster_probe_ctx *ctx)
 {
@@ -111,7 +112,7 @@ static void measure_files(struct muster_probe_ctx *ctx)
 		struct muster_error why = { 0 };
 		size_t length;
 		muster_root_path(ctx, path, sizeof path, "%s", files[i]);
-		bool there = access(path, F_OK) == 0;
+		bool there = access(path, F_OK) == 0 || (errno != ENOENT && errno != ENOTDIR);
 		int result = there ? muster_file_read(path, FILE_MOST, &content, &length, &why) : 0;
 		if (there && result == 0) {
 			muster_content_text(content, length, text);

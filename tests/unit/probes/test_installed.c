@@ -33,6 +33,8 @@ static const struct fake_row rows[] = {
 		"node.kernel_command_line 'root=UUID=7 iommu=pt | node.kernel_setting name=kernel.numa_balancing '1" },
 	{ "a configuration file", "/etc/nccl.conf=NCCL_DEBUG=INFO",
 		"node.file_content name=/etc/nccl.conf '16 bytes, 927592d00b97492e" },
+	{ "a configuration file that cannot be looked at", "/etc/nccl.conf->nccl.conf",
+		"node.file_content name=/etc/nccl.conf !*Too many levels of symbolic links*" },
 	{ "packages: of those that are installed, the services of GPUs and networks",
 		"/var/lib/dpkg/status="
 		"Package: nvidia-fabricmanager-570\nStatus: install ok installed\nVersion: 570.124.06-1\n\n"
