@@ -295,9 +295,9 @@ static int compare_gpu(struct muster_probe_ctx *ctx, const struct muster_nccl_to
 	return 0;
 }
 
-/* All GPUs of the PCI bus and all NUMA nodes. 0 when everything could be compared, or enough to find a difference: then
- * the file is wrong whatever else is unknown. A GPU that is only in the file proves nothing against the file: it may
- * have fallen off the bus. */
+/* All GPUs of this operating system and all NUMA nodes. 0 when everything could be compared, or enough to find a
+ * difference: then the file is wrong whatever else is unknown. A GPU that is only in the file proves nothing against
+ * the file: it may have fallen off the bus. */
 static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *topo, struct differences *all,
 	struct muster_error *err)
 {
@@ -309,9 +309,10 @@ static int compare(struct muster_probe_ctx *ctx, const struct muster_nccl_topo *
 		return -1;
 	int result = 0;
 	for (size_t i = 0; i < gpus.count; i++)
-		if (compare_gpu(ctx, topo, gpus.items[i].bus_id, topology, all, err) < 0)
+		if (gpus.items[i].access != MUSTER_NVIDIA_SET_ASIDE &&
+			compare_gpu(ctx, topo, gpus.items[i].bus_id, topology, all, err) < 0)
 			result = -1;
-	if (gpus.count == 0)
+	if (gpus.count == muster_nvidia_gpus_count(&gpus, MUSTER_NVIDIA_SET_ASIDE))
 		result = muster_fail(
 			err, MUSTER_ENOTSUPPORTED, "the kernel shows no NVIDIA GPU to compare with the file");
 	muster_nvidia_gpus_done(&gpus);

@@ -173,6 +173,10 @@ static const struct fake_row topology_rows[] = {
 		"node.topo_file '/opt/topo.xml" },
 	{ "unless something else differs", NO_PLACE TOPO(CPU("0", "3", GPU_1) CPU("1", "c", GPU_0 GPU("000c:00:00.0"))),
 		"node.topo_file_agrees false" },
+	{ "a GPU of a virtual machine need not be in the file",
+		DEVICE("000d:00:00.0", "0x10de", "0x030200", "0") "/sys/bus/pci/devices/000d:00:00.0/driver->vfio-pci "
+								  "| " TOPO(RIGHT),
+		"node.topo_file_agrees true" },
 	ADDED("0x10de", "0x030200", "false"),
 	ADDED("0x10de", "0x030000", "false"),
 	ADDED("0x10de", "0x030100", "true"),
