@@ -280,10 +280,13 @@ static void measure_iommu(struct muster_probe_ctx *ctx, const struct muster_nvid
 	char path[PATH_MAX], type[64], text[256] = "";
 	struct muster_error why;
 	struct words words = { .count = 0 };
-	int result = gpus->count > 0 ? 0
-				     : muster_fail(&why, MUSTER_ENOTSUPPORTED,
-					       "/sys/bus/pci/devices shows no NVIDIA GPU whose IOMMU could be read");
+	int result = gpus->count > muster_nvidia_gpus_count(gpus, MUSTER_NVIDIA_SET_ASIDE)
+			     ? 0
+			     : muster_fail(&why, MUSTER_ENOTSUPPORTED,
+				       "/sys/bus/pci/devices shows no NVIDIA GPU whose IOMMU could be read");
 	for (size_t i = 0; i < gpus->count && result == 0; i++) {
+		if (gpus->items[i].access == MUSTER_NVIDIA_SET_ASIDE)
+			continue;
 		muster_root_path(ctx, path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group", gpus->items[i].bus_id);
 		if (access(path, F_OK) < 0) {
 			add_word(&words, "off");
