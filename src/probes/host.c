@@ -295,7 +295,8 @@ static void measure_iommu(struct muster_probe_ctx *ctx, const struct muster_nvid
 		muster_root_path(
 			ctx, path, sizeof path, "/sys/bus/pci/devices/%s/iommu_group/type", gpus->items[i].bus_id);
 		result = muster_read_line(path, type, sizeof type, &why);
-		add_word(&words, strcmp(type, "identity") == 0 ? "passthrough" : "translated");
+		if (result == 0)
+			add_word(&words, strcmp(type, "identity") == 0 ? "passthrough" : "translated");
 	}
 	for (size_t i = 0, used = 0; i < words.count && used < sizeof text; i++)
 		used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i ? " and " : "", words.names[i]);
