@@ -212,7 +212,8 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const char *root = muster_probe_env(ctx)->root;
-	struct muster_kernel_reach reach;
+	struct muster_kernel_reach reach = { 0 };
+	struct muster_error why;
 	(void)err;
 	if (history.began && history.log.source == MUSTER_KERNEL_LOG_NONE)
 		return 0; /* run said why */
@@ -220,10 +221,11 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	history.driver_age = driver_age_s(root);
 	history.during_age = history.began && !history.log.unread ? -1 : run_age_s() + muster_kernel_log_slack_s(root);
 	bool unread = history.log.unread;
-	if (muster_kernel_log_read(&history.log, root, take, NULL, &reach, NULL) < 0)
-		return 0;
+	int result = muster_kernel_log_read(&history.log, root, take, NULL, &reach, &why);
 	if (unread)
-		muster_emit_for(ctx, "node.kernel_log_cut", NULL, muster_boolean(reach.cut));
+		muster_emit_read(ctx, "node.kernel_log_cut", NULL, result, muster_boolean(reach.cut), &why);
+	if (result < 0)
+		return 0;
 	muster_kernel_tally_end(&history.tally);
 	emit_all(ctx, true, reach.uptime_s);
 	return 0;
