@@ -2,9 +2,9 @@
 /* gpu_errors.c - what the driver remembers of the GPU's errors, and what its links count while muster runs
  *
  * The counters are read twice: in a thread of its own from begin on, while CUDA starts (on an H200 each NVLink kind
- * takes 16 ms), and in finish. A worker that replaced another one takes a first reading in its own begin, so that its
- * increases are those since then. Without any first reading finish is an error: there are no increases then, rather
- * than 0.
+ * takes 16 ms), and in finish. A worker that replaced another one takes a first reading in its own begin: an increase
+ * since then is one of the run, and without such an increase what came before is not known: null. Without any first
+ * reading finish is an error: there are no increases then, rather than 0.
  *
  *   begin    starts the thread that fills first.errors
  *   run      recovery action and SRAM at once; waits for the thread, and yields the counters
@@ -223,6 +223,7 @@ static double sum_of(const struct errors *errors, size_t kind)
 static struct {
 	pthread_t thread;
 	bool running, read;  /* running: there is a thread to join; read: errors is filled */
+	bool told;           /* run was called: this is no worker that replaced another one */
 	size_t nvlink_kinds; /* that this run reads */
 	const struct muster_nvml *nvml;
 	nvmlDevice_t device;
@@ -319,6 +320,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 	else
 		read_first(NULL);
 	first.running = false;
+	first.told = true;
 	for (size_t i = 0; i < KINDS; i++)
 		emit_counter(ctx, false, i, first.errors.known[i], sum_of(&first.errors, i), first.errors.known[i],
 			&first.errors.why[i]);
@@ -326,16 +328,16 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 }
 
 /* Of each kind the last sum less the first one. Only where both are known; a counter that went backwards was set to 0
- * meanwhile, and is null. */
-static void emit_increase(struct muster_probe_ctx *ctx, const struct errors *last)
+ * meanwhile, and is null. replaced: why no increase is not known to be none; NULL in the worker of run. */
+static void emit_increase(struct muster_probe_ctx *ctx, const struct errors *last, const struct muster_error *replaced)
 {
 	struct muster_error backwards;
 	muster_fail(&backwards, MUSTER_ENOTSUPPORTED, "the counter went backwards while muster ran");
 	for (size_t i = 0; i < KINDS; i++) {
 		bool known = first.errors.known[i] && last->known[i];
 		double increase = sum_of(last, i) - sum_of(&first.errors, i);
-		emit_counter(ctx, true, i, known, increase, known && increase >= 0,
-			known                   ? &backwards
+		emit_counter(ctx, true, i, known, increase, known && (replaced ? increase > 0 : increase >= 0),
+			known                   ? increase < 0 ? &backwards : replaced
 			: first.errors.known[i] ? &last->why[i]
 						: &first.errors.why[i]);
 	}
@@ -364,18 +366,27 @@ static int finish(struct muster_probe_ctx *ctx, struct muster_error *err)
 	const struct muster_probe_env *env = muster_probe_env(ctx);
 	const struct muster_nvml *nvml = muster_gpu_nvml(env->gpu, err);
 	struct errors last;
+	struct muster_error why, *replaced = NULL;
 	if (!nvml)
 		return -1;
 	muster_step(ctx, "NVML: error counters of the links of GPU %s at the end", env->gpu->bus_id);
-	if (first.running) /* run was called in the worker that this one has replaced: only begin was called here */
+	if (first.running)
 		pthread_join(first.thread, NULL);
 	first.running = false;
 	if (!first.read)
 		return muster_fail(err, MUSTER_EVENDOR, "the counters at the start were not read");
 	read_errors(nvml, env->gpu->nvml_device, first.nvlink_kinds, &last);
-	emit_increase(ctx, &last);
+	if (!first.told) {
+		muster_fail(&why, MUSTER_ENOTSUPPORTED, "the worker that read the counters at the start was replaced");
+		replaced = &why;
+	}
+	emit_increase(ctx, &last, replaced);
 	char *at = describe_links(&last);
-	muster_emit_for(ctx, "gpu.nvlink_errors_at", env->gpu->bus_id, muster_string(at ? at : "none"));
+	bool known = at || (first.errors.known[0] && last.known[0] && !replaced);
+	muster_emit_read(ctx, "gpu.nvlink_errors_at", env->gpu->bus_id, known ? 0 : -1, muster_string(at ? at : "none"),
+		replaced                ? replaced
+		: first.errors.known[0] ? &last.why[0]
+					: &first.errors.why[0]);
 	free(at);
 	return 0;
 }

@@ -149,8 +149,9 @@ static const struct fake_row rows[] = {
 				    "| " PCIE_MORE("replay") "93 | " PCIE_MORE("fatal") "1 | " PCIE_MORE(
 					    "l0-to-recovery") "0" },
 	{ "a quick run reads no NVLink errors", "profile=0 | begin | run | finish",
-		"counter_calls 0 | " NVLINK_MORE("recovery") NOT_READ NVLINK_MORE("replay") NOT_READ NVLINK_MORE(
-			"crc-flit") NOT_READ NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
+		"counter_calls 0 | gpu.nvlink_errors_at " NOT_READ NVLINK_MORE("recovery")
+			NOT_READ NVLINK_MORE("replay") NOT_READ NVLINK_MORE("crc-flit")
+				NOT_READ NVLINK_MORE("crc-data") "#0 | " NVLINK_MORE("ecc-data") "#0" },
 	/* of each of 18 links, at the start and at the end */
 	{ "a standard run reads three kinds", "profile=1 | begin | run | finish",
 		"counter_calls 108 | " NVLINK_MORE("recovery") "0 | " NVLINK_MORE("replay") "0 | " NVLINK_MORE(
@@ -172,8 +173,8 @@ static const struct fake_row rows[] = {
 	{ "what NVML does not tell is null with the reason",
 		"links_result=3 | fields_result=3 | sram_result=3 | replay_result=3 | action_result=3 | begin "
 		"| run | finish",
-		"gpu.recovery_action -*RECOVERY_ACTION* | gpu.sram_threshold_exceeded -*nvmlDeviceGetSram* "
-		"| " NVLINK_MORE("recovery") "-*NVLINK_LINK_COUNT* | " PCIE_MORE(
+		"gpu.recovery_action -*RECOVERY_ACTION* | gpu.sram_threshold_exceeded -*nvmlDeviceGetSram* | "
+		"gpu.nvlink_errors_at !*LINK_COUNT* | " NVLINK_MORE("recovery") "-*NVLINK_LINK_COUNT* | " PCIE_MORE(
 			"replay") "-*nvmlDeviceGetPcieReplayCounter* | " PCIE_MORE("fatal") "-*PCIe*" },
 	{ "a link that cannot be asked makes its kind unknown", "counter_result=15 | begin | run",
 		NVLINK("recovery") "-*NVLink 0: nvmlDeviceGetNvLinkErrorCounter*" },
@@ -193,7 +194,9 @@ static const struct fake_row rows[] = {
 	ACTION("7", "0", "system-reboot", "false"),
 	ACTION("8", "0", "action 8", "false"),
 	/* the other one has run */
-	{ "a worker that replaced another has its own start", "begin | finish", NVLINK_MORE("recovery") "0" },
+	{ "a worker that replaced another knows of no errors before its own start", "begin | finish",
+		NVLINK_MORE("recovery") "-*was replaced* | gpu.nvlink_errors_at -*was replaced* | " PCIE_MORE(
+			"fatal") "-*was replaced*" },
 	{ "without NVML there is an error", "nvml_missing=1 | begin | run", "error '?*" },
 	{ "without a start there is no increase", "nvml_missing=1 | begin | nvml_missing=0 | finish",
 		"error '*were not read*" },
