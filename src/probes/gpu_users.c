@@ -21,7 +21,7 @@
  *
  * On a GPU that is shared on purpose (find_sharing) the values that checks use are null with that reason, and
  * gpu.foreign_process still names the programs. A worker that replaced another one takes its first reading in its own
- * begin.
+ * begin, and at the end it counts all strangers: which of them came later is not known.
  */
 #include "probes/gpu/device.h"
 #include "probes/metrics.h"
@@ -194,6 +194,7 @@ static const struct muster_metric metrics[] = {
 /* One look at the GPU: processes, memory, utilisation. Each has a result, 0 or -1, and then the reason. */
 struct reading {
 	bool taken; /* false: begin did not run, or NVML does not show the GPU */
+	bool told;  /* run was called: this is no worker that replaced another one */
 	int processes_result, memory_result, busy_result;
 	struct processes processes;
 	double used_mib, busy_share; /* busy_share: 0 to 1 */
@@ -355,7 +356,7 @@ static size_t name_processes(const struct processes *processes, bool last, char 
 		char text[128];
 		if (process->ours || (last && process->gone))
 			continue;
-		old += last && is_listed(&first.processes, process->pid);
+		old += last && first.told && is_listed(&first.processes, process->pid);
 		process_text(process, text, sizeof text);
 		if (++count <= PROCESSES_TOLD && used < size)
 			used += (size_t)snprintf(ret_names + used, size - used, "%s%s", used ? "; " : "", text);
@@ -426,6 +427,7 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		return -1;
 	if (!first.taken)
 		return muster_fail(err, MUSTER_EVENDOR, "nothing was read before muster used the GPU");
+	first.told = true;
 	if (first.memory_result == 0 && is_of_the_system(ctx))
 		first.memory_result = muster_fail(&first.no_memory, MUSTER_ENOTSUPPORTED,
 			"the memory of the GPU is the system's as well, and the kernel may have pages in it");

@@ -266,6 +266,13 @@ TEST(a_program_of_another_user_is_a_stranger_whatever_its_file)
 	fake_expect(context, strangers ? STRANGERS("start", "1") : STRANGERS("start", "0"), "of another user");
 }
 
+TEST(a_worker_that_replaced_another_counts_all_strangers_at_the_end)
+{
+	add("0:518 5:100");
+	fake_given(context, "/proc/5/comm=early | begin");
+	fake_case(context, &(struct fake_row){ "replaced", "finish", STRANGERS("end", "1") "samples 2" });
+}
+
 /* What other probes ask for. */
 static const struct {
 	const char *given, *start, *why;
