@@ -369,12 +369,14 @@ static int run(struct muster_probe_ctx *ctx, struct muster_error *err)
 		state.host.why);
 	const uint64_t seed = muster_storage_seed();
 	muster_storage_fill(state.host.data, state.host.bytes, 0, seed);
-	if (measure_turn(ctx, true, err) < 0)
+	int failed = measure_turn(ctx, true, err);
+	if (!(state.alone_ms[D2H] > 0)) /* nothing has come back */
 		return -1;
 	/* after all copies: until now the host's memory was read, not its caches */
 	bool intact = muster_storage_wrong(state.host.data, state.host.bytes, 0, seed) == 0;
-	muster_emit_for(ctx, "gpu.copy_intact", bus_id, muster_boolean(intact));
-	return 0;
+	if (failed == 0 || !intact)
+		muster_emit_for(ctx, "gpu.copy_intact", bus_id, muster_boolean(intact));
+	return failed;
 }
 
 /* ---- all GPUs at once ---- */
