@@ -193,22 +193,23 @@ static void emit_none(const struct work *work, const char *reason)
 	muster_emit_null(work->s->ctx, work->kind->wrong, &label, 1, "%s", reason);
 }
 
-/* ROUNDS collectives, each checked, and how many values were wrong. ret_us: the time of the last one, on the slowest
- * rank; the first one may be longer, since NCCL connects ranks when they need it. */
+/* ROUNDS collectives, each checked, and how many values were wrong, also where a later round fails. ret_us: the time of
+ * the last one, on the slowest rank; the first one may be longer, since NCCL connects ranks when they need it. */
 static int check(struct work *work, double *ret_us, struct muster_error *err)
 {
 	const struct muster_nccl_session *s = work->s;
 	const struct muster_value label = muster_number((double)work->bytes);
 	uint64_t wrong = 0, more;
-	for (int round = 0; round < ROUNDS; round++) {
-		if (work->kind->fill(work, round, err) < 0 ||
-			muster_nccl_time_one(s, work->kind->run, work, "a checked collective", ret_us, err) < 0 ||
-			work->kind->check(work, round, &more, err) < 0)
-			return -1;
-		wrong += more;
+	bool failed = false;
+	for (int round = 0; !failed && round < ROUNDS; round++) {
+		failed = work->kind->fill(work, round, err) < 0 ||
+			 muster_nccl_time_one(s, work->kind->run, work, "a checked collective", ret_us, err) < 0 ||
+			 work->kind->check(work, round, &more, err) < 0;
+		wrong += failed ? 0 : more;
 	}
-	muster_emit(s->ctx, work->kind->wrong, &label, 1, muster_number((double)wrong));
-	return muster_nccl_slowest(s, ret_us, err);
+	if (!failed || wrong > 0)
+		muster_emit(s->ctx, work->kind->wrong, &label, 1, muster_number((double)wrong));
+	return failed ? -1 : muster_nccl_slowest(s, ret_us, err);
 }
 
 /* What the first visit has measured; later visits measure the same. Equal on all ranks. */

@@ -30,6 +30,7 @@ static struct {
 	int wrong_round; /* of this collective two values are wrong in this round; -1: in none */
 	enum muster_collective wrong_in;
 	bool forgets; /* an all-to-all that moves nothing */
+	bool breaks;  /* the second all-gather fails */
 	struct message {
 		bool sends;
 		char *at;
@@ -124,7 +125,7 @@ static ncclResult_t fake_gather(
 	ck_assert(are_words(seed_of(&work, round, 0) + words_before(&work, standing.ring.rank), send, work.part));
 	write_words(seed_of(&work, round, 0), receive, work.part * (size_t)standing.ring.ranks);
 	spoil(MUSTER_ALLGATHER, round, receive, work.part * (size_t)standing.ring.ranks);
-	return fake_take();
+	return nccl.breaks && round == 1 ? ncclSystemError : fake_take();
 }
 
 static ncclResult_t fake_scatter(const void *send, void *receive, size_t count, ncclDataType_t type, ncclRedOp_t op,
@@ -231,11 +232,12 @@ static int of, number, ring_ms; /* the ring's ranks, this one, and its time */
 #define KNOB(field) FAKE_KNOB(#field, nccl.field)
 
 static const struct fake_knob knobs[] = { FAKE_GPU_KNOBS, KNOB(reduce_us), KNOB(odd_us), KNOB(fill_us), KNOB(late),
-	KNOB(forgets), KNOB(silent_distance), KNOB(agreements), FAKE_KNOB("agreement", nccl.other[0].number),
-	FAKE_KNOB("other", nccl.other[0].value), FAKE_KNOB("agreement2", nccl.other[1].number),
-	FAKE_KNOB("other2", nccl.other[1].value), FAKE_KNOB("gathers", nccl.calls[MUSTER_ALLGATHER]),
-	FAKE_KNOB("aborted", the_comm.aborted), FAKE_KNOB("met_1", nccl.met[1]), FAKE_KNOB("of", of),
-	FAKE_KNOB("number", number), FAKE_KNOB("timeout_ms", ring_ms), { .name = NULL } };
+	KNOB(forgets), KNOB(breaks), KNOB(wrong_round), KNOB(silent_distance), KNOB(agreements),
+	FAKE_KNOB("agreement", nccl.other[0].number), FAKE_KNOB("other", nccl.other[0].value),
+	FAKE_KNOB("agreement2", nccl.other[1].number), FAKE_KNOB("other2", nccl.other[1].value),
+	FAKE_KNOB("gathers", nccl.calls[MUSTER_ALLGATHER]), FAKE_KNOB("aborted", the_comm.aborted),
+	FAKE_KNOB("met_1", nccl.met[1]), FAKE_KNOB("of", of), FAKE_KNOB("number", number),
+	FAKE_KNOB("timeout_ms", ring_ms), { .name = NULL } };
 
 static void set_up(void)
 {
@@ -305,6 +307,9 @@ static const struct fake_row rows[] = {
 	{ "bus bandwidth is that of nccl-tests", NULL,
 		"nccl.allgather_busbw_gbps 7.86432~1e-4 | nccl.reducescatter_busbw_gbps 3.93216~1e-4 | "
 		"nccl.alltoall_busbw_gbps bytes=1048576 nodes=2 ranks=4 1.96608~1e-4 | aborted 0" },
+	{ "wrong values count where a later round fails", "breaks=1 | wrong_round=0",
+		"error '?* | rank.allgather_wrong 2 | aborted 1" },
+	{ "right values of some rounds do not", "breaks=1", "error '?* | rank.allgather_wrong #0" },
 	{ "an all-to-all that moves nothing is wrong everywhere", "forgets=1", "rank.alltoall_wrong 786432" },
 	/* agreements: limit, one all-reduce, a late host, all of them, time left, the checked all-gather, the timed
 	 * ones; another rank was slow in the first window alone */
