@@ -312,8 +312,8 @@ static void read_log(const struct pair *pair, struct known *ret)
 }
 
 /* The samples of one visit; the checks and what the log says only in the first visit. A window without time makes all
- * windows of its size null. */
-static void emit_all(const struct pair *pair, const char *kind, int visit)
+ * windows of its size null. failed: of an exchange that came no further than its checks only what was wrong. */
+static void emit_all(const struct pair *pair, const char *kind, int visit, bool failed)
 {
 	struct muster_probe_ctx *ctx = pair->s->ctx;
 	struct known *of = known_of(pair);
@@ -323,6 +323,10 @@ static void emit_all(const struct pair *pair, const char *kind, int visit)
 	const struct muster_value labels[] = { muster_string(kind), muster_string(pair->other.node),
 		muster_string(pair->other.gpu), muster_string(way->nic), muster_string(way->transport) };
 	const size_t count = sizeof labels / sizeof *labels;
+	if (visit == 0)
+		muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
+	if (failed)
+		return;
 	double gbps[MUSTER_WINDOWS_MOST];
 	size_t counts[] = { pair->exchanges.count, pair->shortest.count };
 	for (size_t i = 0; i < counts[0]; i++) {
@@ -339,7 +343,6 @@ static void emit_all(const struct pair *pair, const char *kind, int visit)
 		muster_windows_emit(ctx, "pair.exchange_us", labels, count, pair->shortest.own_us, counts[1], why);
 	if (visit > 0)
 		return;
-	muster_emit(ctx, "pair.exchange_wrong", labels, count, muster_number((double)pair->wrong));
 	muster_emit(ctx, "pair.exchange_bytes", labels, count, muster_number((double)pair->full));
 	if (of->channels > 0)
 		muster_emit(ctx, "pair.channels", labels, count, muster_number(of->channels));
@@ -367,11 +370,13 @@ static int traffic(struct muster_probe_ctx *ctx, const struct muster_traffic *ro
 	else
 		snprintf(pair.who, sizeof pair.who, "number %d of the ring", round->peer);
 	if (measure(&pair, round->visit, err) < 0) {
+		if (pair.wrong > 0)
+			emit_all(&pair, round->kind, round->visit, true);
 		muster_wrap(err, "exchange with %s", pair.who);
 		return muster_nccl_session_fail(&s, err);
 	}
 	if (round->visit == 0 || pair.exchanges.count > 0) /* else the pair had nothing to measure */
-		emit_all(&pair, round->kind, round->visit);
+		emit_all(&pair, round->kind, round->visit, false);
 	return 0;
 }
 

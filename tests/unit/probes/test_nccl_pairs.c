@@ -26,7 +26,7 @@ static struct {
 	int wrong_round;      /* of this checked exchange `wrong` values are wrong; -1: of none */
 	size_t wrong;
 	int wrong_copies; /* of the first message */
-	bool refuses;
+	int refuses;      /* all exchanges after so many checked ones; -1: none */
 } nccl;
 static struct muster_error err;
 static struct probe_fake *context;
@@ -38,7 +38,7 @@ static ncclResult_t fake_send(
 	ck_assert(comm == &the_comm && stream && type == ncclFloat32 && peer == PEER && the_comm.depth == 1);
 	nccl.send = send;
 	nccl.send_count = count;
-	return nccl.refuses ? ncclInvalidUsage : ncclSuccess;
+	return nccl.checked == nccl.refuses ? ncclInvalidUsage : ncclSuccess;
 }
 
 static ncclResult_t fake_receive(
@@ -85,7 +85,7 @@ static ncclResult_t fake_end(void)
 {
 	size_t bytes = nccl.send_count * sizeof(float);
 	ck_assert_int_eq(--the_comm.depth, 0);
-	if (nccl.refuses) /* there are no messages to answer */
+	if (nccl.checked == nccl.refuses) /* there are no messages to answer */
 		return ncclInvalidUsage;
 	queued.to = NULL;
 	double us = nccl.fixed_us + nccl.us_per_mib * (double)bytes / (double)MIB;
@@ -155,7 +155,7 @@ static void set_up(void)
 	nccl.other = (struct hello){ .rank = 12, .node = "gpu-4", .gpu = "000b:00:00.0", .room = 4 * MIB };
 	nccl.fixed_us = 10;
 	nccl.us_per_mib = 50;
-	nccl.wrong_round = -1;
+	nccl.wrong_round = nccl.refuses = -1;
 	err = (struct muster_error){ 0 };
 	stand(4 * MIB);
 }
@@ -233,8 +233,11 @@ static const struct fake_row rows[] = {
 	{ "one wrong copy of the first message is outvoted", "wrong_copies=1",
 		"pair.exchange_gbps kind=rail peer_node=gpu-4 >0" },
 	{ "two are not", "wrong_copies=2", "error '*its first message came wrong*" },
-	{ "a call that NCCL refuses leaves no group open", "refuses=1",
+	{ "a call that NCCL refuses leaves no group open", "refuses=0",
 		"error '" EXCHANGE "ncclSend: result 5 | depth 0 | aborted 1" },
+	{ "wrong values count where a later exchange fails", "wrong_round=0 | wrong=3 | refuses=2",
+		"error '?* | pair.exchange_wrong kind=rail peer_node=gpu-4 transport=unknown 3 | "
+		"pair.exchange_gbps #0" },
 	{ "a round that is cancelled ends at once", "cancelled=rank 12's worker crashed | stuck=1",
 		"error '?* | code 'called_off | aborted 1" },
 	{ "each step names the peer", NULL,
