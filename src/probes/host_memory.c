@@ -185,6 +185,8 @@ static void prepare(struct thread *t)
 	size_t bytes = (size_t)(t->part->array_bytes / t->part->cores) / page * page;
 	t->count = bytes / sizeof(lanes);
 	t->mapped = 3 * (bytes + APART);
+	if (t->count == 0)
+		snprintf(t->why, sizeof t->why, "less than a page of each array for a core");
 	if (t->barred || t->count == 0 || map_bound(t) < 0)
 		return;
 	/* huge pages, where the kernel gives them on request; without them it works as well */

@@ -76,6 +76,8 @@ static const struct fake_row rows[] = {
 		NUMA("0", NOT_BOUND("0")) NUMA("1", NOT_BOUND("1")) "node.stream_triad_gbps -?*" },
 	{ "a single NUMA node needs no binding", MACHINE("numa:1 core:2 pu:1") "refusal=1", NUMA("0", ">0") MEASURED },
 	{ "CPUs without cores do too", MACHINE("numa:1 pu:2"), MEASURED },
+	{ "too many cores for the arrays", MACHINE("numa:1 core:600 pu:1"),
+		NUMA("0", "-less than a page of each array for a core") },
 	{ "with others on the node nothing is measured", MACHINE("numa:1 core:1 pu:1") "shared=1",
 		NUMA("0", "-other programs may use the memory of this node") "node.stream_triad_gbps -?*" },
 	{ "without a limit of CPU time", MACHINE("numa:2 core:2 pu:2") VERSION_2 "max 100000", MEASURED },
