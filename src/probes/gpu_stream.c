@@ -97,7 +97,7 @@ static void emit_no_disk(struct muster_probe_ctx *ctx, const char *why)
 /* ---- measuring ---- */
 
 /* Two passes over one source: alone, and beside products where the GPU can make them. file: NULL for the host. Wrong
- * words of both passes are one sample; a failed pass ends the callback without that sample. */
+ * words of both passes are one sample; a failed pass ends the callback, with that sample where words were wrong. */
 static int measure(struct muster_stream *stream, enum source source, const struct muster_stream_file *file,
 	struct muster_error *err)
 {
@@ -110,8 +110,11 @@ static int measure(struct muster_stream *stream, enum source source, const struc
 		}
 		int failed = source == HOST ? muster_stream_from_host(stream, products, &result, err)
 					    : muster_stream_from_disk(stream, file, products, &result, err);
-		if (failed < 0)
+		if (failed < 0) {
+			if (wrong > 0)
+				emit_wrong(stream->ctx, source, 0, wrong, NULL);
 			return -1;
+		}
 		emit_rate(stream->ctx, source, products, &result, NULL);
 		size_t mib = result.bytes / MIB;
 		if (source == DISK && !products)
