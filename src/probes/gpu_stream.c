@@ -199,9 +199,9 @@ static int measure_disk(struct muster_stream *stream, struct muster_stream_file 
 	return 0;
 }
 
-/* Where there is no scratch, and where the file cannot be written, all of the disk is null with the reason. What fails
- * on the GPU, and a read that fails or never ends, fails the callback. The file is done before the stream, which must
- * know whether all requests to the disk have ended (lent). */
+/* Where there is no scratch, and where no file can be written to it, all of the disk is null with the reason. What
+ * fails on the GPU, and a request that fails or never ends, fails the callback. The file is done before the stream,
+ * which must know whether all requests to the disk have ended (lent). */
 static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 {
 	const struct muster_probe_env *env = muster_probe_env(ctx);
@@ -217,10 +217,13 @@ static int together(struct muster_probe_ctx *ctx, struct muster_error *err)
 	}
 	int failed = muster_stream_init(&stream, ctx, DISK_SLOTS, DISK_SLOT_BYTES, file_bytes(env), err);
 	if (failed == 0) {
-		if (muster_stream_file_init(&stream, scratch.folder, stream.bytes, &file, &why) < 0)
-			emit_no_disk(ctx, why.text);
-		else
+		failed = muster_stream_file_init(&stream, scratch.folder, stream.bytes, &file, err);
+		if (failed == 0) {
 			failed = measure_disk(&stream, &file, err);
+		} else if (err->code != MUSTER_EIO && err->code != MUSTER_ETIME) {
+			emit_no_disk(ctx, err->text);
+			failed = 0;
+		}
 		muster_stream_file_done(&stream, &file);
 	}
 	muster_stream_done(&stream);
