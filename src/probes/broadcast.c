@@ -36,7 +36,7 @@ struct copy {
 	enum muster_io_way way; /* read: from the file to the memory; write: the other way */
 	const struct muster_storage_file *file;
 	const char *name; /* of the file, or of its folder */
-	unsigned char *data;
+	struct muster_pinned *memory;
 	uint64_t bytes, offset;
 };
 
@@ -82,8 +82,8 @@ static int ask(struct requests *r, size_t slot, struct muster_error *err)
 	size_t piece = r->next++;
 	say(r, piece);
 	r->asked[slot] = piece + 1;
-	if (muster_io_start(r->io, copy->way, copy->file, copy->data + piece * PIECE, (size_t)piece_bytes(r, piece),
-		    copy->offset + piece * PIECE, slot, err) < 0)
+	if (muster_io_start(r->io, copy->way, copy->file, (char *)copy->memory->data + piece * PIECE,
+		    (size_t)piece_bytes(r, piece), copy->offset + piece * PIECE, slot, err) < 0)
 		return muster_wrap(err, "%s", copy->name);
 	return 0;
 }
@@ -134,7 +134,8 @@ static int copy_pieces(struct requests *r, double until_ms, struct muster_error 
 
 /* Read or write all of it, or as much as most_ms allow: *ret_bytes, from the beginning on, and how long that took, with
  * fsync where it is a write. 0, or -1 with err. Where the file system stalls the step says which request does, and the
- * supervisor ends the worker at its deadline. */
+ * supervisor ends the worker at its deadline. A request that does not end after a failure still uses the memory and the
+ * file: they stay for as long as the process lives, and *copy->memory is empty then. */
 static int copy_all(struct muster_probe_ctx *ctx, const struct copy *copy, double most_ms, uint64_t *ret_bytes,
 	double *ret_ms, struct muster_error *err)
 {
@@ -153,7 +154,10 @@ static int copy_all(struct muster_probe_ctx *ctx, const struct copy *copy, doubl
 	}
 	*ret_ms = muster_clock_now(&muster_clock_raw) - began_ms;
 	*ret_bytes = r.done;
-	muster_io_free(r.io);
+	if (muster_io_running(r.io) > 0)
+		*copy->memory = (struct muster_pinned){ 0 };
+	else
+		muster_io_free(r.io);
 	return failed;
 }
 
@@ -220,14 +224,15 @@ static int read_file(struct share *share, struct muster_error *err)
 		.way = MUSTER_IO_READ,
 		.file = &file,
 		.name = path,
-		.data = share->host.data,
+		.memory = &share->host,
 		.bytes = most < plan->bytes ? most : plan->bytes,
 		.offset = (uint64_t)plan->shard * most,
 	};
 	int failed = most == 0 ? muster_fail(err, MUSTER_ENOTSUPPORTED,
 					 "%s: at least %d MiB are needed, one for each reader", path, plan->shards)
 			       : copy_all(share->ctx, &copy, READ_MS, &done, &share->read_ms, err);
-	muster_storage_file_close(&file);
+	if (share->host.data)
+		muster_storage_file_close(&file);
 	if (failed)
 		return -1;
 	plan->bytes = done / MIB * MIB;
@@ -277,11 +282,12 @@ static int store(struct share *share, double *ret_ms, struct muster_error *err)
 		.way = MUSTER_IO_WRITE,
 		.file = &file,
 		.name = folder,
-		.data = share->host.data,
+		.memory = &share->host,
 		.bytes = share->plan.bytes,
 	};
 	int failed = copy_all(share->ctx, &copy, STORE_MS, &done, ret_ms, err);
-	muster_storage_file_close(&file);
+	if (share->host.data)
+		muster_storage_file_close(&file);
 	if (failed == 0 && done < share->plan.bytes)
 		return muster_fail(err, MUSTER_ETIME, "%s took %" PRIu64 " of %" PRIu64 " MiB in %d s", folder,
 			done / MIB, share->plan.bytes / MIB, STORE_MS / 1000);
