@@ -348,7 +348,7 @@ static void cut_samples(struct muster_run *run, const size_t *counts)
 /* With few ranks the evaluation takes milliseconds, and is done here. With many a thread does it, and rank 0 goes on
  * with its turns, so that its heartbeats do not stop; no message changes the run meanwhile, since all records have been
  * gathered. When a speed is to be measured again, the samples that the evaluation has derived are dropped: they must
- * follow from the new values too. */
+ * follow from the new values too. So they are when the run was interrupted meanwhile, which is to be judged too. */
 uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
 {
 	struct muster_finalize *finalize = s->host->arg;
@@ -368,7 +368,7 @@ uint64_t muster_finalize_too_slow(struct muster_supervisor *s)
 	if (parallel)
 		pthread_join(thread, NULL);
 	uint64_t probes = probes_of(&judging.report);
-	if (probes) {
+	if (probes || s->interrupted) {
 		muster_report_done(&judging.report);
 		cut_samples(work.run, counts); /* what was derived follows from what comes now */
 	} else {

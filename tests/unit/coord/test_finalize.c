@@ -127,6 +127,14 @@ TEST(the_report_names_the_run)
 	free(text);
 }
 
+TEST(an_interruption_that_comes_during_the_evaluation_is_judged_too)
+{
+	ck_assert_int_eq(muster_finalize_prepare(&s), 0);
+	s.interrupted = "rank 1 received SIGINT after 12.5 s";
+	ck_assert_uint_eq(muster_finalize_too_slow(&s), 0);
+	ck_assert(!finalize.has_judged);
+}
+
 /* The thread that writes is given up at once, and goes on all the same. */
 TEST(a_run_has_one_last_line_even_if_what_was_given_up_goes_on)
 {
