@@ -170,7 +170,6 @@ struct muster_ring_scheduler *muster_ring_scheduler_new(
 	s->round = -1;
 	s->group = muster_calloc((size_t)context->members->ranks, sizeof *s->group);
 	s->in = muster_calloc(context->members->node_count + 1, sizeof *s->in);
-	memset(s->in, true, context->members->node_count * sizeof *s->in);
 	return s;
 }
 
@@ -286,7 +285,8 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 	free(places);
 }
 
-/* A ring of all ranks that can take part, on nodes with s->in. part REST: of the ranks that have begun it. */
+/* A ring of all ranks that can take part, after trials on nodes with s->in only: before, a node without it was late for
+ * the last ring. part REST: of the ranks that have begun it. */
 static void schedule_full(
 	struct muster_ring_scheduler *s, struct muster_ring_entries *entries, enum muster_ring_part part, double now_ms)
 {
@@ -300,7 +300,7 @@ static void schedule_full(
 	s->stands = false;
 	for (size_t i = 0; i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
-		if (!entry->why && !s->in[entry->node])
+		if (!entry->why && s->localised && !s->in[entry->node])
 			muster_ring_exclude(entry, "excluded from the last all-reduce, which fails with this node");
 		if (entry->why)
 			continue;
@@ -440,10 +440,7 @@ static void schedule_after_begin(struct muster_ring_scheduler *s, struct muster_
 		schedule_after_full(s, entries, now_ms);
 		return;
 	}
-	bool goes_on = result.ok && !result.fallen;
-	for (size_t i = 0; !goes_on && i < s->context->members->node_count; i++)
-		s->in[i] = true; /* a node that was late for the beginning, too */
-	schedule_full(s, entries, goes_on ? MUSTER_RING_REST : MUSTER_RING_WHOLE, now_ms);
+	schedule_full(s, entries, result.ok && !result.fallen ? MUSTER_RING_REST : MUSTER_RING_WHOLE, now_ms);
 }
 
 /* A later visit: windows of traffic alone, if the communicator of the ring that had traffic stands. Its rounds count

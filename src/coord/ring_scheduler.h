@@ -116,7 +116,7 @@ struct muster_ring_scheduler {
 	enum muster_ring_part part;      /* of the full ring in this round */
 	int fulls;                       /* full rings so far */
 	int *group;                      /* of each rank in this round; -1: none */
-	bool *in;                        /* of each node: it is in the last full ring, or may be in the first */
+	bool *in;                        /* of each node: it is in the last full ring, or may be in the next */
 	char agreed[MUSTER_RING_AGREED]; /* what the ranks of the first ring have of the probe's ring_agree */
 	struct muster_ring_group *groups;
 	size_t group_count;

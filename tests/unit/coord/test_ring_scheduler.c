@@ -401,7 +401,8 @@ TEST_EACH(a_ring_that_has_begun_goes_on_with_the_same_ranks_or_not_at_all, begun
 	ck_assert_str_eq(said, begun[_i].said);
 }
 
-TEST(a_ring_that_begins_anew_has_the_node_that_was_late_for_the_first_one)
+/* _i: of the first one, the beginning fails, or the rest */
+TEST_LOOP(a_ring_that_begins_anew_has_the_node_that_was_late_for_the_first_one, 0, 2)
 {
 	start(4, 1);
 	ready[3].can = false;
@@ -409,8 +410,11 @@ TEST(a_ring_that_begins_anew_has_the_node_that_was_late_for_the_first_one)
 	play_round(0);
 	ck_assert_int_eq(place.ring.ranks, 3);
 	all_ended(MUSTER_RING_OK, 0);
-	ready[2].end = ready[3].end = MUSTER_RING_NONE;
+	ready[3].end = MUSTER_RING_NONE;
 	ready[3].can = true;
+	if (_i)
+		play_round(500);
+	ready[2].end = _i ? MUSTER_RING_CRASHED : MUSTER_RING_NONE;
 	play_round(1000);
 	ck_assert_int_eq(place.ring.part, MUSTER_RING_WHOLE);
 	ck_assert_int_eq(place.ring.ranks, 4);
