@@ -110,7 +110,7 @@ static void drop_frame(struct peer *peer)
 	free(frame);
 }
 
-/* The other end is closed: what was not sent yet is dropped. */
+/* Nothing more comes from the peer: what was not sent yet is dropped. */
 static void peer_gone(struct peer *peer)
 {
 	close(peer->fd);
@@ -126,8 +126,12 @@ static void peer_write(struct peer *peer)
 		struct frame *frame = peer->first;
 		ssize_t sent = send(
 			peer->fd, frame->bytes + frame->sent, frame->length - frame->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
-		if (sent < 0 && errno != EAGAIN && errno != EINTR)
-			peer_gone(peer);
+		if (sent < 0 && errno != EAGAIN && errno != EINTR) {
+			shutdown(peer->fd,
+				SHUT_RDWR); /* what the peer has sent before is still read, and then the end */
+			while (peer->first)
+				drop_frame(peer);
+		}
 		if (sent < 0)
 			return;
 		frame->sent += (size_t)sent;
