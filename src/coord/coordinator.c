@@ -301,8 +301,16 @@ static int take_ring_failed(
 	return 0;
 }
 
+static void set_progress(struct muster_coordinator *c, size_t node, const struct muster_progress_news *news)
+{
+	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
+		c->done[phase] += news->done[phase] - c->progress_of[node].done[phase];
+	c->progress_of[node] = *news;
+}
+
 /* A node whose leader has died cannot report that its ring has failed: rank 0 takes all its ranks for lost, in the
- * rings of every probe. Once in each deadlines->turn at most; a ring is cancelled once, however often this is said. */
+ * rings of every probe, and no phase waits for them. Once in each deadlines->turn at most; a ring is cancelled once,
+ * however often this is said. */
 static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
 {
 	if (c->gathered || now_ms - c->looked_ms[1] < c->deadlines->turn)
@@ -312,6 +320,12 @@ static void report_dead_leaders(struct muster_coordinator *c, double now_ms)
 		if (!muster_barrier_is_dead(&c->barriers, node, now_ms))
 			continue;
 		char why[64];
+		size_t members;
+		struct muster_progress_news news;
+		(void)muster_membership_ranks(&c->members, node, &members);
+		for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
+			news.done[phase] = (int)members;
+		set_progress(c, node, &news);
 		snprintf(why, sizeof why, "no further message from rank %d", c->members.leaders[node]);
 		for (size_t probe = 0; probe < muster_probe_count(); probe++)
 			if (c->schedulers[probe])
@@ -397,9 +411,7 @@ static int take_progress(struct muster_coordinator *c, const struct muster_messa
 	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
 		if ((size_t)news.done[phase] > members)
 			return muster_message_malformed(message, err);
-	for (int phase = 0; phase < MUSTER_PHASE_COUNT; phase++)
-		c->done[phase] += news.done[phase] - c->progress_of[node].done[phase];
-	c->progress_of[node] = news;
+	set_progress(c, (size_t)node, &news);
 	return 0;
 }
 
@@ -454,7 +466,7 @@ void muster_coordinator_poll(struct muster_coordinator *c, double now_ms)
 		muster_coordinator_give_up(c);
 	c->done[MUSTER_PHASE_START] = c->members.here_count;
 	if (!c->gathered)
-		muster_progress_show(&c->progress, c->done, c->ranks);
+		muster_progress_show(&c->progress, c->done, c->members.here_count);
 }
 
 double muster_coordinator_next(const struct muster_coordinator *c, double now_ms)

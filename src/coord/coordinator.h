@@ -38,7 +38,7 @@ struct muster_coordinator {
 	double looked_ms[2];  /* time of the last search for missing records, and for dead leaders */
 	struct muster_barrier_set barriers;
 	struct muster_progress_news *progress_of; /* of each node */
-	int done[MUSTER_PHASE_COUNT];             /* ranks of the job that have ended each phase */
+	int done[MUSTER_PHASE_COUNT];             /* ranks of the job that have ended each phase, or have died */
 	bool gathered;                            /* no more records are taken */
 	int visit; /* the records that are gathered are those of this visit, or of all up to it */
 	struct muster_progress progress;

@@ -121,7 +121,7 @@ struct muster_parts {
 };
 
 struct muster_progress_news {
-	int done[MUSTER_PHASE_COUNT]; /* members of the node that have ended each phase */
+	int done[MUSTER_PHASE_COUNT]; /* members of the node that have ended each phase, or have died */
 };
 
 struct muster_ring_failed {

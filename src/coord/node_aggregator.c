@@ -113,6 +113,14 @@ void muster_node_aggregator_done(struct muster_node_aggregator *a)
 	*a = (struct muster_node_aggregator){ 0 };
 }
 
+static void end_phases(struct muster_node_aggregator *a, size_t member, enum muster_phase last)
+{
+	while (a->ended[member] < last) {
+		a->progress.done[++a->ended[member]]++;
+		a->progress_due = true;
+	}
+}
+
 /* A member enters. enter.ended names the last phase that the member has ended; a member that was slow may have ended
  * several since its last entry, and each of them is counted once. */
 static int take_entry(
@@ -122,10 +130,8 @@ static int take_entry(
 	if (!muster_unpack_enter(message->bytes, message->length, &enter))
 		return muster_message_malformed(message, err);
 	int member = muster_barrier_member(&a->barriers, message->from);
-	while (member >= 0 && a->ended[member] < enter.ended) {
-		a->progress.done[++a->ended[member]]++;
-		a->progress_due = true;
-	}
+	if (member >= 0)
+		end_phases(a, (size_t)member, enter.ended);
 	muster_barrier_enter(
 		&a->barriers, enter.barrier, message->from, enter.payload.bytes, enter.payload.length, now_ms);
 	return 0;
@@ -199,6 +205,9 @@ void muster_node_aggregator_poll(struct muster_node_aggregator *a, double now_ms
 {
 	muster_barrier_poll(&a->barriers, now_ms);
 	report_the_dead(a, now_ms);
+	for (size_t i = 0; i < a->barriers.count; i++)
+		if (muster_barrier_is_dead(&a->barriers, i, now_ms)) /* no phase waits for it */
+			end_phases(a, i, MUSTER_PHASE_TRAFFIC);
 	if (!a->progress_due || now_ms - a->progress_ms < a->deadlines->progress_every)
 		return;
 	struct muster_packer p = { 0 };

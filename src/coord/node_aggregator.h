@@ -26,7 +26,7 @@ struct muster_node_aggregator {
 	struct muster_transport *transport;
 	const struct muster_deadlines *deadlines;
 	struct muster_progress_news progress;
-	enum muster_phase *ended; /* the last phase that each member has ended; rank 0 knows of the first itself */
+	enum muster_phase *ended; /* the last phase that each member has ended; the last of all for the dead */
 	double progress_ms;       /* when it was last sent to rank 0 */
 	bool progress_due;
 	int ring;                              /* number of ring rounds so far */

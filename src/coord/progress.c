@@ -133,8 +133,7 @@ static void show_line(struct muster_progress *progress, const char *phase, int d
 }
 
 /* Called in each turn of rank 0, so that the line is printed at most every TERMINAL_EVERY_MS (FORWARDED_EVERY_MS
- * through a pipe), and at once when the phase changes. A rank that is missing never ends a phase: the line then stays
- * at the first phase that it did not end. */
+ * through a pipe), and at once when the phase changes. */
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks)
 {
 	int phase = 0;

@@ -199,6 +199,7 @@ TEST(ranks_that_nothing_came_from_are_named)
 	ck_assert_double_eq(muster_coordinator_next(&c, 0), HELLO_UNTIL);
 	muster_coordinator_poll(&c, HELLO_UNTIL); /* at the very time that `next` says */
 	ck_assert(c.closed);
+	ck_assert_int_eq(c.progress.phase, MUSTER_PHASE_DRIVERS); /* which does not wait for rank 2 */
 	muster_coordinator_give_up(&c);
 	ck_assert_uint_eq(c.run.node_count, 2);
 	ck_assert_str_eq(c.run.nodes[0].name, "n0");
@@ -229,6 +230,7 @@ TEST(ranks_of_a_dead_leader_are_waited_for_as_long_as_they_live)
 	ck_assert_int_eq(came(MUSTER_TAG_PEER_DIED, PER_NODE, &none), 0);
 	muster_coordinator_poll(&c, clock_ms);
 	ck_assert(!c.gathered);
+	ck_assert_int_eq(c.done[MUSTER_PHASE_TRAFFIC], PER_NODE);
 	for (; clock_ms < 60000; clock_ms += deadlines.silence - 1) {
 		ck_assert_int_eq(came(MUSTER_TAG_HEARTBEAT, PER_NODE + 1, &none), 0);
 		muster_coordinator_poll(&c, clock_ms);

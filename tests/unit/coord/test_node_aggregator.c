@@ -314,6 +314,7 @@ TEST(the_dead_of_a_ring_are_reported_once_a_ring)
 	poll_at(1);
 	ck_assert_int_eq(r.count, 0); /* no ring yet */
 	scatter(ring, MUSTER_ROLE_MEMBER, NULL, 0);
+	ck_assert_int_eq(a.progress.done[MUSTER_PHASE_TRAFFIC], 1); /* which waits for it no more */
 	poll_at(2);
 	poll_at(3);
 	ck_assert_int_eq(r.count, 1);
