@@ -149,6 +149,7 @@ static int take_line(struct reading *r, const struct muster_json *json)
 	if (line.trial)
 		return muster_json_member_read(reader, "trial", 0, muster_trial_read, NULL, line.trial);
 	if (line.ranks > line.rank && !process->has_record) {
+		process->stray = process->stray || (process->header.rank > 0 && line.ranks == 1);
 		process->header.rank = line.rank;
 		process->header.ranks = line.ranks;
 	}
@@ -274,8 +275,7 @@ static const char *find_last_run(const struct reading *r)
 	return found[found[1] ? 1 : 0]->header.run;
 }
 
-/* Keep the processes of this run (NULL: of the one that was started last), each once, by their ids. Of strays, each of
- * which would be rank 0 of 1, only the nodes are kept. */
+/* Keep the processes of this run (NULL: of the one that was started last), each once, by their ids. */
 static void choose_run(struct reading *r, const char *run)
 {
 	struct muster_spool_set *set = r->set;
@@ -285,7 +285,6 @@ static void choose_run(struct reading *r, const char *run)
 	mark_older(r); /* in the order of the files */
 	qsort(r->all, r->count, sizeof *r->all, by_run_and_id);
 	run = run ? run : find_last_run(r);
-	set->strays = muster_arena_alloc(set->arena, r->count * sizeof *set->strays);
 	for (size_t i = 0; i < r->count; i++) {
 		const struct muster_spool_process *process = &r->all[i];
 		bool same_run = i > 0 && strcmp(process[-1].header.run, process->header.run) == 0;
@@ -293,8 +292,6 @@ static void choose_run(struct reading *r, const char *run)
 			set->other_runs += !same_run;
 		else if (same_run && by_id(process - 1, process) == 0)
 			continue;
-		else if (process->stray)
-			set->strays[set->stray_count++] = process->header.node;
 		else
 			r->all[kept++] = *process;
 	}
@@ -310,15 +307,19 @@ static int by_rank(const void *a, const void *b)
 	return order ? order : (x->line < y->line) - (x->line > y->line);
 }
 
-/* The processes become the ranks of the set, each rank once. */
+/* The processes become the ranks of the set, each rank once. Of strays, each of which would be rank 0 of 1, only the
+ * nodes are kept. */
 static void finish_set(struct reading *r)
 {
 	struct muster_spool_set *set = r->set;
 	size_t kept = 0;
+	set->strays = muster_arena_alloc(set->arena, r->count * sizeof *set->strays);
 	qsort(r->all, r->count, sizeof *r->all, by_rank);
 	for (size_t i = 0; i < r->count; i++) {
 		struct muster_spool_process *process = &r->all[i];
-		if (kept > 0 && r->all[kept - 1].header.rank == process->header.rank) {
+		if (process->stray)
+			set->strays[set->stray_count++] = process->header.node;
+		if (process->stray || (kept > 0 && r->all[kept - 1].header.rank == process->header.rank)) {
 			process_done(process);
 			continue;
 		}
@@ -351,9 +352,12 @@ int muster_spool_set_read(const char *directory, const char *run, struct muster_
 	if (r.count > 0) {
 		read_files(&r, false, directory, &names);
 		finish_set(&r);
+	}
+	if (set.rank_count > 0) {
 		*ret = set;
 	} else {
 		free(r.all);
+		free(set.told.trials);
 		rc = muster_fail(err, MUSTER_EUSAGE, "%s: none of its %zu .jsonl files contains %s", directory,
 			names.count, run ? "this run" : "results of a run with --spool");
 		if (set.bad_why)

@@ -196,6 +196,8 @@ static const struct {
 		"r1 of 4: 0@n1 step=y@5 last@5 1@n1 step=y@0 | 5 s, files 1" },
 	/* rank 2 of 1: the launcher started many, and MPI made each a job of its own */
 	{ "a first a1 0 n1\na first b1 2 n3 of=1", NULL, "r1 of 4: 0@n1 | 0 s, files 1, strays 1: n3" },
+	{ "a first a 0 n1\na line {'by':'a','rank':0,'ranks':1}\na first b 2 n3\na line {'by':'b','rank':0,'ranks':1}",
+		NULL, "r1 of 1: 0@n1 | 0 s, files 1, strays 1: n3" },
 };
 
 TEST_EACH(of_a_folder_each_rank_of_one_run_counts_once, sets)
