@@ -196,7 +196,7 @@ static bool may_repeat(const struct muster_ring_scheduler *s, double now_ms)
 }
 
 /* The probe's own deadline and ring_per_rank for each rank. With localisation it is no longer than the time left, and a
- * ring that trials may follow gets ring_share of that time. */
+ * ring that trials may follow gets ring_share of that time. 0: too little is left for a ring. */
 static double full_deadline(const struct muster_ring_scheduler *s, double now_ms)
 {
 	const struct muster_deadlines *deadlines = s->context->deadlines;
@@ -204,9 +204,11 @@ static double full_deadline(const struct muster_ring_scheduler *s, double now_ms
 	double own = s->probe->deadline_ms + deadlines->ring_per_rank * ranks;
 	if (s->context->localise == MUSTER_LOCALISE_OFF || ranks == 1)
 		return own;
+	if (most < deadlines->trial_least)
+		return 0;
 	if (!s->localised)
 		most *= deadlines->ring_share;
-	return fmax(fmin(most, own), 0);
+	return fmin(most, own);
 }
 
 /* The time for the next round of trials: what slow rings need may be more than the usual deadline. 0: too little is
@@ -291,6 +293,7 @@ static void schedule_full(
 	struct muster_ring_scheduler *s, struct muster_ring_entries *entries, enum muster_ring_part part, double now_ms)
 {
 	bool *in = muster_calloc(s->context->members->node_count + 1, sizeof *in);
+	double deadline_ms = full_deadline(s, now_ms);
 	for (size_t i = 0; part == MUSTER_RING_REST && i < entries->count; i++)
 		if (!entries->items[i].why && s->group[entries->items[i].rank] < 0)
 			muster_ring_exclude(&entries->items[i], "excluded from the all-reduce: the rank was too late");
@@ -300,6 +303,8 @@ static void schedule_full(
 	s->stands = false;
 	for (size_t i = 0; i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
+		if (!entry->why && deadline_ms <= 0)
+			entry->why = "no time left before the run's deadline";
 		if (!entry->why && s->localised && !s->in[entry->node])
 			muster_ring_exclude(entry, "excluded from the last all-reduce, which fails with this node");
 		if (entry->why)
@@ -309,7 +314,7 @@ static void schedule_full(
 	}
 	free(s->in);
 	s->in = in;
-	send_places(s, entries, full_deadline(s, now_ms));
+	send_places(s, entries, deadline_ms);
 }
 
 static void schedule_nothing(struct muster_ring_scheduler *s, const struct muster_ring_entries *entries)

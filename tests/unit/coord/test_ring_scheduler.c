@@ -446,12 +446,13 @@ TEST(without_localisation_a_ring_has_its_full_deadline)
 
 static const struct {
 	double left_ms;         /* for rings */
-	int nodes, deadline_ms; /* 0: that of the probe */
+	int nodes, deadline_ms; /* 0: that of the probe; -1: there is no ring */
 } first_rings[] = {
 	{ 500000, 4, 0 },
 	{ 10000, 4, 6000 },
 	{ 10000, 1, 0 }, /* no trials can follow */
-	{ -10, 4, -1 },
+	{ 2000, 4, 1200 },
+	{ 1999, 4, -1 },
 };
 
 TEST_EACH(a_first_ring_leaves_time_for_trials, first_rings)
@@ -459,8 +460,9 @@ TEST_EACH(a_first_ring_leaves_time_for_trials, first_rings)
 	start(first_rings[_i].nodes, 1);
 	play(LIMIT_MS - deadlines.last_ring - first_rings[_i].left_ms);
 	int wanted = first_rings[_i].deadline_ms, own = scheduler->probe->deadline_ms + first_rings[_i].nodes * 10;
-
 	ck_assert_int_eq(place.deadline_ms, wanted == 0 ? own : wanted < 0 ? 0 : wanted);
+	ck_assert_int_eq(place.role, wanted < 0 ? MUSTER_ROLE_EXCLUDED : MUSTER_ROLE_MEMBER);
+	ck_assert_str_eq(why, wanted < 0 ? "no time left before the run's deadline" : "");
 }
 
 /* Ranks 1 to 3 leave the rings before the trials of pairs. */
