@@ -147,8 +147,9 @@ static struct version *find_version(struct versions *all, const char *name)
 /* Which version stays: the one that was agreed on before, if any rank still has it; else the one of most ranks, of
  * equally many the one of the lowest rank. A rank that has not said its version ("") stays too. */
 void muster_ring_exclude_version_mismatches(
-	const struct muster_probe *probe, struct muster_ring_entries *entries, char agreed[MUSTER_RING_AGREED])
+	const struct muster_probe *probe, struct muster_ring_entries *entries, struct muster_ring_agreed *agreed)
 {
+	bool tie = false;
 	struct versions all = { .count = 0 };
 	const struct version *most = all.items;
 	for (size_t i = 0; i < entries->count; i++) {
@@ -158,14 +159,18 @@ void muster_ring_exclude_version_mismatches(
 		if (version)
 			version->ranks++;
 	}
-	for (size_t i = 1; i < all.count; i++)
+	for (size_t i = 1; i < all.count; i++) {
+		tie = all.items[i].ranks == most->ranks || (tie && all.items[i].ranks < most->ranks);
 		if (all.items[i].ranks > most->ranks)
 			most = &all.items[i];
+	}
 	for (size_t i = 0; i < all.count; i++)
-		if (strcmp(all.items[i].name, agreed) == 0)
+		if (strcmp(all.items[i].name, agreed->version) == 0)
 			most = &all.items[i];
-	if (!*agreed && all.count > 0)
-		snprintf(agreed, MUSTER_RING_AGREED, "%s", most->name);
+	if (!*agreed->version && all.count > 0) {
+		snprintf(agreed->version, sizeof agreed->version, "%s", most->name);
+		agreed->tie = tie;
+	}
 	for (size_t i = 0; all.count > 1 && i < entries->count; i++) {
 		struct muster_ring_entry *entry = &entries->items[i];
 		if (entry->why || !*entry->ready.agree || strcmp(entry->ready.agree, most->name) == 0)
@@ -174,7 +179,9 @@ void muster_ring_exclude_version_mismatches(
 		size_t ranks = version ? version->ranks : 1;
 		muster_ring_exclude(entry, "excluded from the all-reduce: %s %.40s, other ranks %.40s (%zu : %zu%s)",
 			probe->ring_agree, entry->ready.agree, most->name, ranks, most->ranks,
-			ranks == most->ranks ? ", no majority" : "");
+			ranks < most->ranks ? ""
+			: agreed->tie       ? ", no majority"
+					    : ", as in the first ring");
 	}
 }
 

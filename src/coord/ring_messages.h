@@ -57,11 +57,14 @@ void muster_ring_exclude(struct muster_ring_entry *entry, const char *format, ..
 	__attribute__((format(printf, 2, 3)));
 /* Of ranks with the same GPU only the first can be in a ring. */
 void muster_ring_exclude_duplicate_gpus(struct muster_ring_entries *entries);
-/* Ranks whose NCCL versions differ hang in a ring, or compute wrong sums: keep the version that most ranks have.
- * agreed: the version that was kept before, which stays when ranks are lost; "" in the first round. */
-#define MUSTER_RING_AGREED 64
+/* The version that was kept in the first round, and stays when ranks are lost; all 0 before. */
+struct muster_ring_agreed {
+	char version[64];
+	bool tie; /* as many ranks had another version */
+};
+/* Ranks whose NCCL versions differ hang in a ring, or compute wrong sums: keep the version that most ranks have. */
 void muster_ring_exclude_version_mismatches(
-	const struct muster_probe *probe, struct muster_ring_entries *entries, char agreed[MUSTER_RING_AGREED]);
+	const struct muster_probe *probe, struct muster_ring_entries *entries, struct muster_ring_agreed *agreed);
 
 /* ---- ids ---- */
 

@@ -479,7 +479,7 @@ static void schedule(struct muster_ring_scheduler *s, const struct muster_barrie
 	muster_ring_entries_read(&entries, s->context->members, barrier, true);
 	if (!s->traffic.going || s->round < 0) { /* else the entries are brief */
 		muster_ring_exclude_duplicate_gpus(&entries);
-		muster_ring_exclude_version_mismatches(s->probe, &entries, s->agreed);
+		muster_ring_exclude_version_mismatches(s->probe, &entries, &s->agreed);
 	}
 	if (s->context->ended) {
 		s->traffic.going = false;

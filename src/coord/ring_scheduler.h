@@ -109,15 +109,15 @@ struct muster_ring_group { /* the ranks of one ring */
 struct muster_ring_scheduler {
 	const struct muster_ring_context *context; /* borrowed */
 	const struct muster_probe *probe;
-	int index;                       /* of the probe */
-	int visit, round;                /* round: scheduled last in this visit; -1 */
-	bool over;                       /* the round after it was answered with OVER */
-	bool trial;                      /* this round has trial rings */
-	enum muster_ring_part part;      /* of the full ring in this round */
-	int fulls;                       /* full rings so far */
-	int *group;                      /* of each rank in this round; -1: none */
-	bool *in;                        /* of each node: it is in the last full ring, or may be in the next */
-	char agreed[MUSTER_RING_AGREED]; /* what the ranks of the first ring have of the probe's ring_agree */
+	int index;                        /* of the probe */
+	int visit, round;                 /* round: scheduled last in this visit; -1 */
+	bool over;                        /* the round after it was answered with OVER */
+	bool trial;                       /* this round has trial rings */
+	enum muster_ring_part part;       /* of the full ring in this round */
+	int fulls;                        /* full rings so far */
+	int *group;                       /* of each rank in this round; -1: none */
+	bool *in;                         /* of each node: it is in the last full ring, or may be in the next */
+	struct muster_ring_agreed agreed; /* what the ranks of the first ring have of the probe's ring_agree */
 	struct muster_ring_group *groups;
 	size_t group_count;
 	bool localising; /* trials have begun */

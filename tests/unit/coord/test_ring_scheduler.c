@@ -772,8 +772,11 @@ TEST_WITH(ranks_with_another_version_than_most_are_excluded, .end = LENGTH(mixtu
 	const char *first = NULL;
 	for (size_t i = 0; i < 4; i++)
 		items[i].ready.agree = mixtures[_i].versions[i] == '-' ? "" : names[mixtures[_i].versions[i] - 'a'];
-	char agreed[MUSTER_RING_AGREED] = "";
-	muster_ring_exclude_version_mismatches(probe, &entries, agreed);
+	struct muster_ring_agreed agreed = { 0 };
+	muster_ring_exclude_version_mismatches(probe, &entries, &agreed);
+	for (size_t i = 0; i < 4; i++)
+		items[i].why = NULL; /* the next round says the same */
+	muster_ring_exclude_version_mismatches(probe, &entries, &agreed);
 	for (size_t i = 0; i < 4; i++) {
 		if (!items[i].why)
 			continue;
@@ -789,15 +792,17 @@ TEST_WITH(the_version_of_the_first_ring_stays, .end = 1, .fixture = &bare)
 {
 	struct muster_ring_entry items[] = { { .rank = 0 }, { .rank = 1 }, { .rank = 2 } };
 	struct muster_ring_entries entries = { .items = items, .count = 3 };
-	char agreed[MUSTER_RING_AGREED] = "";
+	struct muster_ring_agreed agreed = { 0 };
 	items[0].ready.agree = "a";
 	items[1].ready.agree = items[2].ready.agree = "b";
-	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, agreed);
-	ck_assert_str_eq(agreed, "b");
+	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, &agreed);
+	ck_assert_str_eq(agreed.version, "b");
 	items[0].why = NULL;
 	entries.count = 2;
-	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, agreed);
-	ck_assert(items[0].why && !items[1].why);
+	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, &agreed);
+	ck_assert_pstr_eq(items[0].why,
+		"excluded from the all-reduce: rank.nccl_version a, other ranks b (1 : 1, as in the first ring)");
+	ck_assert_ptr_null(items[1].why);
 }
 
 /* An interrupted run has no trials, and what its last ring says is no evidence: 4 nodes fail in it. */
@@ -841,8 +846,8 @@ TEST_WITH(more_versions_than_anyone_has_are_not_counted, .end = 1, .fixture = &b
 		items[i].rank = i;
 		items[i].ready.agree = names[i == 0 ? 0 : i - 1 < VERSIONS ? i - 1 : VERSIONS - 1];
 	}
-	char agreed[MUSTER_RING_AGREED] = "";
-	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, agreed);
+	struct muster_ring_agreed agreed = { 0 };
+	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, &agreed);
 	ck_assert_ptr_null(items[1].why);
 	ck_assert_str_eq(
 		items[RANKS - 1].why, "excluded from the all-reduce: rank.nccl_version v64, other ranks v0 (1 : 2)");
