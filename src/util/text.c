@@ -125,6 +125,12 @@ bool muster_text_has_word(const char *list, const char *word)
 	return false;
 }
 
+bool muster_path_is_below(const char *path, const char *folder)
+{
+	size_t length = strlen(folder);
+	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
 bool muster_text_among(const char *text, const char *const *texts, size_t count)
 {
 	for (size_t i = 0; i < count; i++)

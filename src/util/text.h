@@ -25,6 +25,8 @@ const char *muster_bytes_text(uint64_t bytes, char *out, size_t size);
 
 /* Whether a word is in a list separated by spaces or commas. */
 bool muster_text_has_word(const char *list, const char *word);
+/* Whether a path is a folder's, or below it, by its text. */
+bool muster_path_is_below(const char *path, const char *folder);
 bool muster_text_ends_in(const char *text, const char *end);
 /* Whether a text is one of so many. */
 bool muster_text_among(const char *text, const char *const *texts, size_t count);

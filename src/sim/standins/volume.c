@@ -12,6 +12,7 @@
  */
 
 #include "sim/standins/preload.h"
+#include "util/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -53,12 +54,6 @@ static const char *root(void)
 	return path;
 }
 
-static bool is_below(const char *path, const char *folder)
-{
-	size_t length = strlen(folder);
-	return strncmp(path, folder, length) == 0 && (path[length] == '/' || path[length] == '\0');
-}
-
 static bool is_shared(const struct muster_sim_volume *volume)
 {
 	return strcmp(volume->path, MUSTER_SIM_SHARED) == 0;
@@ -69,11 +64,11 @@ static const struct muster_sim_volume *find(const char *path)
 {
 	const struct muster_sim_node *node = muster_sim_this_node();
 	const struct muster_sim_volume *found = NULL;
-	if (!*root() || !is_below(path, root()))
+	if (!*root() || !muster_path_is_below(path, root()))
 		return NULL;
 	path += strlen(root());
 	for (size_t i = 0; i < node->volume_count && i < VOLUMES_MAX; i++)
-		if (is_below(path, node->volumes[i].path) &&
+		if (muster_path_is_below(path, node->volumes[i].path) &&
 			(!found || strlen(node->volumes[i].path) > strlen(found->path)))
 			found = &node->volumes[i];
 	return found;
@@ -114,10 +109,10 @@ static const struct muster_sim_volume *find_for_transfer(int fd)
 	errno = kept_errno;
 	if (!regular || *path != '/' || strncmp(path, "/memfd:", 7) == 0)
 		return NULL;
-	if (is_below(path, root()))
+	if (muster_path_is_below(path, root()))
 		return find(path);
 	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-		if (is_below(path, others[i]))
+		if (muster_path_is_below(path, others[i]))
 			return NULL;
 	for (size_t i = 0; i < node->volume_count && i < VOLUMES_MAX; i++)
 		if (is_shared(&node->volumes[i]))

@@ -87,10 +87,10 @@ static bool has_this_mpi(const char *directory)
 	memcpy(&address, &function, sizeof address);
 	char *prefix = realpath(directory, NULL);
 	char *library = dladdr(address, &self) ? realpath(self.dli_fname, NULL) : NULL;
-	bool there = prefix && library && strncmp(library, prefix, strlen(prefix)) == 0;
+	bool there = prefix && library && muster_path_is_below(library, prefix);
 	if (prefix && library && !there) { /* TREE/lib/libmpi.so.40 */
 		const char *tree = dirname(dirname(library));
-		there = strcmp(tree, "/") != 0 && strncmp(prefix, tree, strlen(tree)) == 0;
+		there = strcmp(tree, "/") != 0 && muster_path_is_below(prefix, tree);
 	}
 	free(library);
 	free(prefix);

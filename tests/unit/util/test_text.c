@@ -124,13 +124,16 @@ TEST(a_stream_into_memory_is_complete_when_it_is_closed)
 	free(text);
 }
 
-TEST(a_word_is_whole_in_a_list)
+TEST(a_word_is_whole_in_a_list_and_a_name_in_a_path)
 {
 	ck_assert(muster_text_has_word("g1 g10 g2", "g1"));
 	ck_assert(muster_text_has_word("g1 g10 g2", "g10"));
 	ck_assert(muster_text_has_word("g1 g10 g2", "g2"));
 	ck_assert(!muster_text_has_word("g10 ag1", "g1"));
 	ck_assert(!muster_text_has_word("", "g1"));
+	ck_assert(muster_path_is_below("/opt/openmpi/lib/libmpi.so", "/opt/openmpi"));
+	ck_assert(muster_path_is_below("/opt/openmpi", "/opt/openmpi"));
+	ck_assert(!muster_path_is_below("/opt/openmpi-4.1/lib/libmpi.so", "/opt/openmpi"));
 }
 
 TEST_MAIN(.setup = NULL)
