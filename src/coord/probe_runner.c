@@ -298,7 +298,10 @@ bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *pr
 		muster_probe_say_time_left(s, "load on all GPUs", soak_s);
 	enum muster_worker_state state = muster_command_wait(s);
 	s->soaking = false;
-	muster_probe_add_outcome(s, muster_worker_client_outcome(&s->worker, probe->name));
+	struct muster_outcome outcome = muster_worker_client_outcome(&s->worker, probe->name);
+	if (outcome.status == MUSTER_OUTCOME_CRASHED && muster_ring_is_starting(s))
+		outcome.detail = muster_arena_printf(s->arena, "%s, while NCCL was starting", outcome.detail);
+	muster_probe_add_outcome(s, outcome);
 	if (state != MUSTER_WORKER_DONE)
 		muster_probe_runner_again(s);
 	return state == MUSTER_WORKER_DONE && strcmp(s->worker.answer.code, "ok") == 0;

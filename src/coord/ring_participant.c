@@ -544,6 +544,14 @@ void muster_ring_await(struct muster_supervisor *s)
 	}
 }
 
+bool muster_ring_is_starting(const struct muster_supervisor *s)
+{
+	const struct muster_ring_course *course = s->courses;
+	while (course && course->probe && !(course->begun && course->replaced == s->replaced))
+		course++;
+	return course && course->probe;
+}
+
 /* From the beginning to the rest of the ring. lost: the worker that has begun it. */
 static void go_on(struct muster_ring_course *course, bool lost)
 {

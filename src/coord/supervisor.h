@@ -179,6 +179,8 @@ void muster_record_line_add(struct muster_supervisor *s, char *line);
 void muster_ring_begin(struct muster_supervisor *s, const struct muster_probe *probe);
 /* Wait for the communicators that have begun, before a probe that must have the GPU for itself. */
 void muster_ring_await(struct muster_supervisor *s);
+/* Whether a ring has begun in this worker and is not awaited yet. */
+bool muster_ring_is_starting(const struct muster_supervisor *s);
 /* The rings and rounds of traffic of this visit; the first visit has the rings. */
 void muster_ring_participate(struct muster_supervisor *s, int visit);
 /* A message with the answer of a barrier. When this rank has given that barrier up and the answer makes it a member of

@@ -305,7 +305,10 @@ TEST(a_rank_whose_worker_dies_after_the_ring_began_says_so_when_others_wait)
 	rounds[0] = member(2, false);
 	rounds[0].ring.part = MUSTER_RING_BEGIN;
 	muster_ring_begin(&s, muster_probe_find("nccl_allreduce"));
-	s.replaced++;
+	script.answers = (const struct answer[]){ { "run", NULL }, { NULL, NULL } };
+	ck_assert(!muster_probe_run(&s, muster_probe_find("gpu_copy"), "run", 0));
+	ck_assert_str_eq(
+		muster_probe_outcome(&s, "gpu_copy")->detail, "the worker ended: killed, while NCCL was starting");
 	muster_ring_await(&s);
 	ck_assert_ptr_null(command_number("ring", 1));
 	ck_assert_ptr_nonnull(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));
