@@ -333,23 +333,23 @@ int muster_cmd_history(int argc, char **argv)
 		for (size_t i = TOPIC_FLAPPING; i < TOPIC_COUNT; i++)
 			muster_offer(&typed, topics[i].name, topics[i].meaning);
 	}
-	/* the words of a line that is completed come after --complete */
+	/* the words of a line that is completed come after --complete, which goes behind the name for the question */
 	int first = argc > 3 && strcmp(argv[1], MUSTER_COMPLETE) == 0 ? 2 : 1;
 	for (size_t i = TOPIC_FLAPPING; i < TOPIC_COUNT && argc > first; i++) {
-		if (strcmp(argv[first], topics[i].name) != 0)
+		char *name = argv[first];
+		if (strcmp(name, topics[i].name) != 0)
 			continue;
-		if (first == 2)
-			argv[2] = argv[1];
-		return i == TOPIC_ADD ? add(argc - first, argv + first)
-				      : ask((enum topic)i, argc - first, argv + first);
+		argv[first] = argv[1];
+		argv[1] = name;
+		return i == TOPIC_ADD ? add(argc - 1, argv + 1) : ask((enum topic)i, argc - 1, argv + 1);
 	}
-	if (argc > first && argv[first][0] != '-') {
+	if (argc > first && first == 1 && argv[1][0] != '-') {
 		char near[MUSTER_SUGGEST_MAX];
 		struct muster_error err;
 		muster_fail(&err, MUSTER_EUSAGE, "history: no such question: \"%.60s\"%s (muster history --help)",
-			argv[first],
-			muster_suggest(argv[first], topics + TOPIC_FLAPPING, TOPIC_COUNT - TOPIC_FLAPPING,
-				sizeof *topics, near));
+			argv[1],
+			muster_suggest(
+				argv[1], topics + TOPIC_FLAPPING, TOPIC_COUNT - TOPIC_FLAPPING, sizeof *topics, near));
 		return muster_cli_usage(&err);
 	}
 	return ask(TOPIC_NODES, argc, argv);

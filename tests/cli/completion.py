@@ -190,10 +190,16 @@ class Offered(unittest.TestCase):
                          ["h2d-slow@node1/gpu0", "h2d-slow@node1/gpu1"])
         self.assertEqual(places("ib-down"), ["ib-down@node1/"])
 
+    def test_the_words_of_a_question_are_completed_and_add_adds_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(offered("history", "--complete", "add", "--db", f"{folder}/h.db", "r.json", ""), [":files"])
+            self.assertEqual(os.listdir(folder), [])
+        self.assertEqual(names("history", "--complete", "worst", "--me"), ["--metric"])
+
     def test_nonsense_is_answered_with_silence(self):
         for words in (("run", "--complete", "--sku"), ("run", "--complete", "x", "y", ""), ("run", "--complete"),
                       ("sim", "--complete", "--fault", "=@="), ("sim", "--complete", "--fault", "nope@"),
-                      ("run", "--complete", "--nope=a"), ("skus", "--complete", "nope", ""),
+                      ("run", "--complete", "--nope=a"), ("skus", "--complete", "nope", ""), ("history", "--complete", "nope", ""),
                       ("sim", "--complete", "--nodes", "x", "--sku", "../..", "--fault", "h2d-slow@"),
                       ("sim", "--complete", "--", "--", ""), ("lint", "--complete", "--", "")):
             with self.subTest(words=words):
