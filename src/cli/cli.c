@@ -196,16 +196,19 @@ const struct muster_option *muster_cli_option_at(const struct muster_cli *cli, s
 	return i < cli->option_count ? &cli->options[i] : place < 2 ? &common[place] : NULL;
 }
 
-/* The name ends at "=", where a value begins, or at a blank: `instead` of an old spelling is looked up in the same way
- * and may have its value after a blank ("--format json"). */
-const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word)
+/* The option of this name, which has `length` bytes. */
+static const struct muster_option *option_find(const struct muster_cli *cli, const char *word, size_t length)
 {
-	size_t length = strcspn(word, "= ");
 	const struct muster_option *option;
 	for (size_t i = 0; (option = muster_cli_option_at(cli, i)); i++)
 		if (strlen(option->name) == length && strncmp(option->name, word, length) == 0)
 			return option;
 	return NULL;
+}
+
+const struct muster_option *muster_cli_option(const struct muster_cli *cli, const char *word)
+{
+	return option_find(cli, word, strcspn(word, "="));
 }
 
 /* Put the lines that muster prints for these words into ret; the caller releases it where this is true. */
@@ -314,7 +317,7 @@ static int option_take(const struct muster_cli *cli, int argc, char **argv, int 
 	if (option->instead) {
 		fprintf(stderr, "muster: %s is now %s\n", option->name, option->instead);
 		text = strchr(option->instead, ' ');
-		option = muster_cli_option(cli, option->instead);
+		option = option_find(cli, option->instead, strcspn(option->instead, " "));
 		if (text && !equals)
 			return argument_put(option, text + 1, err);
 	}

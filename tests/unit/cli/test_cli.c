@@ -177,6 +177,7 @@ static const struct {
 	{ { "--clour=x" }, "unknown option --clour; did you mean \"--colour\"? (muster cmd --help lists all options)" },
 	{ { "-c" }, "unknown option -c; did you mean \"--colour\"? (muster cmd --help lists all options)" },
 	{ { "--zzzzzz" }, "unknown option --zzzzzz (muster cmd --help lists all options)" },
+	{ { "--flag --maybe" }, "unknown option --flag --maybe (muster cmd --help lists all options)" },
 	{ { "--wait", "9" }, "--wait: a time from 10 to 600 s is needed, such as 10, 10s or 5m, found \"9\"" },
 	{ { "--wait", "11m" }, "--wait: a time from 10 to 600 s is needed, such as 10, 10s or 5m, found \"11m\"" },
 	{ { "--wait", "5x" }, "--wait: a time from 10 to 600 s is needed, such as 10, 10s or 5m, found \"5x\"" },
