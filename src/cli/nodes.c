@@ -22,10 +22,11 @@
 #include "slurm/strikes.h"
 #include "report/print_escaped.h"
 #include "muster/report.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <time.h>
 
 enum format { FORMAT_HOSTLIST, FORMAT_LINES, FORMAT_EXCLUDE, FORMAT_JSON, FORMAT_COUNT };
 
@@ -131,17 +132,8 @@ static int select_nodes(const struct nodes_options *o, const struct muster_repor
 	return muster_cli_printed(code);
 }
 
-/* Whether no strike before this one is of the same node: a node is listed once. */
-static bool is_first_of_node(const struct muster_strikes *strikes, size_t at)
-{
-	size_t first = 0;
-	while (strcmp(strikes->strikes[first].node, strikes->strikes[at].node) != 0)
-		first++;
-	return first == at;
-}
-
-/* Print the nodes with a first strike, and on stderr one line for each strike. Only the file of strikes beside the
- * report is read, not the report: strikes are of several runs. */
+/* Print the nodes with a first strike that a run of this moment could confirm, each once, and on stderr one line for
+ * each such strike. Only the file of strikes beside the report is read, not the report: strikes are of several runs. */
 static int list_waiting(const struct nodes_options *o, struct muster_error *err)
 {
 	struct muster_strikes strikes;
@@ -151,7 +143,9 @@ static int list_waiting(const struct nodes_options *o, struct muster_error *err)
 	size_t count = 0;
 	for (size_t i = 0; i < strikes.strike_count; i++) {
 		const struct muster_strike *one = &strikes.strikes[i];
-		if (is_first_of_node(&strikes, i))
+		if (!muster_strike_counts(one, time(NULL)))
+			continue;
+		if (!muster_text_among(one->node, names, count))
 			names[count++] = one->node;
 		muster_print_text(stderr, "muster: %s: %s%s%s since %s (%s)", one->node, one->check,
 			*one->part ? " at " : "", one->part, one->first, muster_drained_by_names[one->by]);

@@ -186,6 +186,11 @@ static int64_t age_of(const struct muster_strike *one, int64_t at)
 	return at - first;
 }
 
+bool muster_strike_counts(const struct muster_strike *one, int64_t at)
+{
+	return age_of(one, at) <= MUSTER_STRIKE_KEPT_S;
+}
+
 /* A soft finding also ends the way back of the node: passes of its check are removed for all parts, because a reason
  * names only one of several parts that failed. */
 bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_finding *finding, const char *node,
@@ -199,7 +204,7 @@ bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_fin
 	while ((pass = find(strikes->passes, strikes->pass_count, node, one.check, NULL)))
 		drop(strikes, strikes->passes, &strikes->pass_count, pass);
 	known = find(strikes->strikes, strikes->strike_count, node, one.check, one.part);
-	if (known && age_of(known, at) > MUSTER_STRIKE_KEPT_S) {
+	if (known && !muster_strike_counts(known, at)) {
 		drop(strikes, strikes->strikes, &strikes->strike_count, known);
 		known = NULL;
 	}
@@ -240,11 +245,11 @@ bool muster_strikes_passed(
 	struct muster_strikes *strikes, const char *node, const struct muster_drain_reason *reason, int64_t at)
 {
 	struct muster_strike *pass = find(strikes->passes, strikes->pass_count, node, reason->check, reason->part);
-	if (pass && age_of(pass, at) >= MUSTER_RETURN_GAP_S && age_of(pass, at) <= MUSTER_STRIKE_KEPT_S) {
+	if (pass && age_of(pass, at) >= MUSTER_RETURN_GAP_S && muster_strike_counts(pass, at)) {
 		drop(strikes, strikes->passes, &strikes->pass_count, pass);
 		return true;
 	}
-	if (pass && age_of(pass, at) > MUSTER_STRIKE_KEPT_S) {
+	if (pass && !muster_strike_counts(pass, at)) {
 		drop(strikes, strikes->passes, &strikes->pass_count, pass);
 		pass = NULL;
 	}

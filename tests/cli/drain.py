@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "tools"))
@@ -212,8 +213,6 @@ class Drain(Commands):
         self.assertEqual(done.stdout, "# n2: not drained: copy.h2d is a first strike; a run at least a minute later that finds it again drains the node\n")
         self.assertEqual(self.kept(), {"strikes": [{"node": "n2", "check": "copy.h2d", "part": "000b:00:00.0", "first": "2026-11-29T12:00:00Z",
                                                     "by": "prolog"}], "passes": []})
-        waiting = self.muster("nodes", "report.json", "--waiting")
-        self.assertEqual((waiting.stdout, waiting.stderr), ("n2\n", "muster: n2: copy.h2d at 000b:00:00.0 since 2026-11-29T12:00:00Z (prolog)\n"))
         again = self.muster("drain", self.soft(0, h2d("n2")), "--apply")
         self.assertEqual(self.updates(), [], "the same run is no second one")
         self.assertIn("first strike since 2026-11-29T12:00:00Z;", again.stdout)
@@ -221,6 +220,15 @@ class Drain(Commands):
         self.assertEqual((shown.stdout.count("State=DRAIN"), self.updates()), (1, []), "what is printed")
         self.assertEqual(self.muster("drain", self.soft(1, h2d("n2")), "--apply").returncode, 0)
         self.assertEqual(self.state("n2"), ("IDLE+DRAIN", "muster: copy.h2d GPU 000b:00:00.0: 11.2 GB/s; expected at least 21 GB/s"))
+
+    def test_a_node_waits_for_a_week(self):
+        def strike(node, check, days):
+            first = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - days * 86400))
+            return {"node": node, "check": check, "part": "g0", "first": first, "by": "prolog"}
+        kept = [strike("n2", "old", 7.1), strike("n3", "old", 7.1), strike("n2", "copy.h2d", 6.9)]
+        save(self.folder, "muster-strikes.json", {"strikes": kept, "passes": []})
+        waiting = self.muster("nodes", "report.json", "--waiting")
+        self.assertEqual((waiting.stdout, waiting.stderr), ("n2\n", f"muster: n2: copy.h2d at g0 since {kept[2]['first']} (prolog)\n"))
 
     def test_another_part_or_a_pass_between_is_no_second_strike(self):
         self.muster("drain", self.soft(0, h2d("n2")), "--apply")
