@@ -114,7 +114,7 @@ struct muster_layout muster_cli_layout(FILE *out, const char *path)
 struct muster_layout muster_cli_list_layout(void)
 {
 	struct muster_layout layout = muster_cli_layout(stdout, NULL);
-	if (!isatty(STDOUT_FILENO))
+	if (!isatty(fileno(stdout)))
 		layout.columns = SIZE_MAX;
 	return layout;
 }

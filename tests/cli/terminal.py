@@ -122,6 +122,13 @@ class Terminal(unittest.TestCase):
         if environment:
             os.environ["COLUMNS"] = environment
 
+    def test_a_list_is_wrapped_for_a_terminal_and_not_for_a_file(self):
+        listed = subprocess.run([MUSTER, "skus"], capture_output=True, text=True, timeout=60, check=True).stdout
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(show(80, 50, "skus", "--output", os.path.join(folder, "list")), [])
+            with open(os.path.join(folder, "list"), encoding="utf-8") as file:
+                self.assertEqual(file.read(), listed)
+
     def test_a_simulated_run_knows_the_terminal_of_the_user(self):
         with tempfile.TemporaryDirectory() as folder:
             lines = show(80, 12, "sim", "--sku", "Standard_NC48ads_A100_v4", "--alone", "--report", os.path.join(folder, "r.json"))
