@@ -164,8 +164,8 @@ static const struct muster_option *words_read(const struct muster_cli *cli, stru
 			*ret_rest = i + 1;
 		} else if (word[0] == '-' && word[1] && !*ret_rest) {
 			const struct muster_option *option = muster_cli_option(cli, word);
-			if (option && option->is_path_optional && i + 1 < typed->word_count &&
-				typed->words[i + 1][0] != '/')
+			const char *next = i + 1 < typed->word_count ? typed->words[i + 1] : typed->word;
+			if (option && option->is_path_optional && *next && *next != '/')
 				continue;
 			if (!option || !option->argument || option->bare || strchr(word, '='))
 				continue;

@@ -92,6 +92,7 @@ LINES = (
     ("muster run --prof", "muster run --profile "),
     ("muster run --profile sta", "muster run --profile standard "),
     ("muster run --profile=sta", "muster run --profile=standard "),
+    ("muster run --storage --prof", "muster run --storage --profile "),
     ("muster run --log-format j", "muster run --log-format json "),
     ("muster run --sku Standard_NC48ads_A", "muster run --sku Standard_NC48ads_A100_v4 "),
     ("muster check a.json --sku=Standard_NC40", "muster check a.json --sku=Standard_NC40ads_H100_v5 "),
