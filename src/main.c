@@ -115,14 +115,14 @@ static int help(int argc, char **argv)
 	return MUSTER_EXIT_PASS;
 }
 
-/* With more words nothing is printed: a shell that completes `muster version` calls it with --complete, and an answer
- * to that would be offered to the user. */
 static int version(int argc, char **argv)
 {
-	(void)argv;
-	if (argc == 1)
-		printf("muster %s\n", muster_version);
-	return MUSTER_EXIT_PASS;
+	struct muster_cli cli = { .usage = "muster version" };
+	int code;
+	if (!muster_cli_begin(&cli, argc, argv, NULL, &code))
+		return code;
+	printf("muster %s\n", muster_version);
+	return muster_cli_printed(MUSTER_EXIT_PASS);
 }
 
 /* The answer to `muster --complete WORD`: the names of commands that begin with WORD, in the form that cli/complete.h

@@ -19,7 +19,7 @@ MUSTER, SOURCE = (os.path.abspath(word) for word in sys.argv[1:3])
 SKU = "Standard_ND96asr_v4"
 SMALL = "Standard_NC40ads_H100_v5"  # one GPU
 COMMANDS = ("run", "node", "check", "assemble", "sim", "metrics", "skus", "lint", "bind", "report", "baseline", "diff", "history", "history add",
-            "history flapping", "history worst", "history diff", "history trial", "nodes", "drain", "resume", "ticket")
+            "history flapping", "history worst", "history diff", "history trial", "nodes", "drain", "resume", "ticket", "version")
 
 
 def setUpModule():
@@ -47,6 +47,8 @@ class Names(unittest.TestCase):
                 (("sim", "--sku", SKU, "--profil", "quick"), '--profil; did you mean "--profile"?'),
                 (("report", "one.json", "--profile", "quick"), "--profile is an option of muster run, muster node,"),
                 (("run", "--nodes", "4"), "--nodes is an option of muster sim "),
+                (("version", "x"), "unexpected argument 'x' (usage: muster version)"),
+                (("--version", "x"), "unexpected argument 'x' (usage: muster version)"),
                 (("runn",), 'unknown command "runn"; did you mean "run"? ('),
                 (("metrics", "gpu.h2d"), 'did you mean "gpu.h2d_gbps", '),
                 (("baseline", "one.json", "--output", "-", "--metric", "gpu.h2d"), 'did you mean "gpu.h2d_gbps", '),
@@ -168,6 +170,7 @@ class Help(unittest.TestCase):
         for word in (*COMMANDS[:7], "HTML", "Prometheus", "history add", "flapping", "worst", "diff, trial", "help", "version", "-V"):
             self.assertIn(word, text)
         self.assertEqual(muster("-V").stdout, muster("--version").stdout)
+        self.assertEqual(muster("help", "version").stdout, muster("version", "--help").stdout)
         self.assertEqual(max(map(len, muster("--help").stdout.splitlines())) <= 80, True)
 
     def test_only_drain_speaks_of_its_limits(self):
