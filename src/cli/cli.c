@@ -350,7 +350,8 @@ static int words_take(struct muster_cli *cli, int argc, char **argv, struct must
 			break;
 		}
 		if (is_option && (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)) {
-			muster_help_print(cli);
+			if (!cli->silent)
+				muster_help_print(cli);
 			return 1;
 		}
 		if (is_option) {

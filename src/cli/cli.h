@@ -176,6 +176,7 @@ struct muster_cli {
 	bool prints;                                /* the command has --output FILE, which takes what goes to stdout */
 	bool takes_rest;                            /* what stands behind "--" is for the caller; else it is operands */
 	int (*rest_command)(int argc, char **argv); /* whose options stand behind "--"; NULL: operands do */
+	bool silent;                                /* another process prints the help: of a job's ranks one does */
 	const char *output;                         /* found: the value of --output; NULL */
 	size_t operand_count;                       /* found */
 	int rest;                                   /* found: index of the first argument behind "--", or argc */

@@ -377,14 +377,12 @@ int muster_run_options_parse(int argc, char **argv, const char *usage, const cha
 	options->program = paths.program;
 	options->configs = paths.configs;
 	*ret_code = MUSTER_EXIT_PASS;
-	for (int i = 1; i < argc && !speaks; i++)
-		if (strcmp(argv[i], "--help") == 0)
-			return 1;
 	struct muster_cli cli = {
 		.usage = usage,
 		.options = table,
 		.option_count = option_count,
 		.epilogue = epilogue,
+		.silent = !speaks,
 	};
 	int parsed = muster_cli_parse(&cli, argc, argv, &err);
 	if (parsed == 1)

@@ -170,6 +170,7 @@ class Help(unittest.TestCase):
         for word in (*COMMANDS[:7], "HTML", "Prometheus", "history add", "flapping", "worst", "diff, trial", "help", "version", "-V"):
             self.assertIn(word, text)
         self.assertEqual(muster("-V").stdout, muster("--version").stdout)
+        self.assertEqual(muster("run", "-h", env={**os.environ, "OMPI_COMM_WORLD_RANK": "1"}).stdout, "", "rank 0 alone prints")
         self.assertEqual(muster("help", "version").stdout, muster("version", "--help").stdout)
         self.assertEqual(max(map(len, muster("--help").stdout.splitlines())) <= 80, True)
 
