@@ -142,7 +142,7 @@ static int compare_learned(const char *path, const char *overlay, const char *db
 	const struct muster_baseline_options o = { .db = db,
 		.sku = after.sku,
 		.profile = run.job.profile,
-		.before = run.job.started,
+		.before = run.job.started ? run.job.started : "", /* "": an error, for no time is the upper limit */
 		.simulated = run.job.simulated };
 	learned.arena = muster_arena_new();
 	if ((db ? read_history(&o, &after, &learned, &err) : read_overlay(configs, overlay, &after, &learned, &err)) <

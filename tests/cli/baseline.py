@@ -307,6 +307,9 @@ class Baseline(unittest.TestCase):
         value = json.loads(done.stdout)
         self.assertEqual([(c["what"], c["where"]["node"]) for c in value["changes"]], [("gpu.d2h_gbps", "sim-2")])
         self.assertEqual(value["before"], {"path": db, "learned": True})
+        timeless = self.report("timeless", 206, lambda r: r["run"]["job"].pop("started"))
+        self.assertEqual((run("diff", timeless, "--db", db).returncode, run("diff", timeless, "--db", db).stderr),
+                         (2, "muster: the report does not say when its run started\n"))
         done = run("diff", self.reports[3], "--db", db)
         self.assertEqual(done.returncode, 2)
         self.assertIn("no metric of Standard_NC80adis_H100_v5, profile quick, has 20 values from before this run", done.stderr)
