@@ -25,6 +25,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <libgen.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,11 +73,28 @@ static int is_special(const char *path, struct muster_error *err)
 	return !S_ISREG(status.st_mode);
 }
 
+/* The descriptor of a regular file that this process has open and that the kernel names so: /dev/stdout, /dev/fd/3. -1:
+ * none. */
+static int descriptor_of(const char *path)
+{
+	static const char *const names[] = { "/dev/fd/", "/proc/self/fd/" };
+	long fd = strcmp(path, "/dev/stdout") == 0   ? STDOUT_FILENO
+		  : strcmp(path, "/dev/stderr") == 0 ? STDERR_FILENO
+						     : -1;
+	struct stat status;
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strncmp(path, names[i], strlen(names[i])) == 0)
+			(void)muster_parse_int(path + strlen(names[i]), 0, INT_MAX, &fd, path, NULL);
+	return fstat((int)fd, &status) == 0 && S_ISREG(status.st_mode) ? (int)fd : -1;
+}
+
+/* A regular file that is open already is not opened by its name: that would give it a second offset, at its start. */
 static int open_special(struct muster_file *file, const char *path, struct muster_error *err)
 {
+	int own = descriptor_of(path);
 	/* a FIFO without a reader fails instead of waiting for one; from then on writes may wait */
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-	if (fd >= 0 && fcntl(fd, F_SETFL, 0) == 0 && (file->out = fdopen(fd, "w")))
+	int fd = own >= 0 ? fcntl(own, F_DUPFD_CLOEXEC, 0) : open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+	if (fd >= 0 && (own >= 0 || fcntl(fd, F_SETFL, 0) == 0) && (file->out = fdopen(fd, "w")))
 		return 0;
 	muster_fail(err, MUSTER_EIO, "%s: %s", path, errno == ENXIO ? "it has no reader" : strerror(errno));
 	if (fd >= 0)

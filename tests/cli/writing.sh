@@ -117,6 +117,15 @@ expect "a device" 0 "MUSTER PASS" sh -c '"$@" >out 2>err' sh "$muster" check goo
 expect "a full device" 3 "MUSTER INCONCLUSIVE" sh -c '"$@" >out 2>err' sh "$muster" check good.json --report /dev/full
 expect "a pipe that has closed" 3 "MUSTER INCONCLUSIVE" \
 	sh -c '"$@" 2>err >out 3>&- --report /dev/fd/3' sh "$muster" check good.json
+# a file that is open already is written to where it stands
+echo before >open
+expect "an open file" 0 "" sh -c '"$@" >>open 2>err' sh "$muster" check good.json --report /dev/stdout
+[ "$(head -n 1 open)" = before ] || complain "an open file: what was in it is lost"
+"$muster" check good.json >wanted
+expect "an open file" 0 "" sh -c '"$@" >open 2>err' sh "$muster" check good.json --report /dev/fd/1
+[ "$(tail -n 3 open | head -n 2)" = "$(tail -n 3 wanted | head -n 2)" ] || complain "an open file: overwritten"
+sed -n '/^{/,/^}/p' open >open.report
+written open.report
 
 # a reader that does not read: the run is over soon after its deadline all the same
 mkfifo stuck.json
