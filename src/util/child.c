@@ -136,7 +136,8 @@ static int await(pid_t pid, int report, const char *program, struct muster_error
 		return 0;
 	muster_child_ended(pid, KILLED_MS, NULL);
 	if (why == ENOENT)
-		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s is not in PATH", program);
+		return muster_fail(err, MUSTER_ENOTSUPPORTED, "%s%s", program,
+			strchr(program, '/') ? ": No such file or directory" : " is not in PATH");
 	return muster_fail(err, MUSTER_EIO, "%s: %s", program, strerror(why));
 }
 

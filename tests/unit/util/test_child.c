@@ -72,12 +72,17 @@ TEST(a_flood_is_cut)
 	ck_assert_uint_eq(strlen(output.out), MUSTER_CHILD_OUTPUT_MAX);
 }
 
-TEST(a_program_that_is_not_there_is_named)
+static const struct {
+	const char *program, *said;
+} absent[] = { { "muster-has-none", "muster-has-none is not in PATH" },
+	{ "/usr/none/x", "/usr/none/x: No such file or directory" } };
+
+TEST_EACH(a_program_that_is_not_there_is_named, absent)
 {
-	const char *const argv[] = { "muster-has-no-such-program", NULL };
+	const char *const argv[] = { absent[_i].program, NULL };
 	ck_assert_int_eq(muster_child_run(argv, 1000, &output, &err), -1);
 	ck_assert_int_eq(err.code, MUSTER_ENOTSUPPORTED);
-	ck_assert_str_eq(err.text, "muster-has-no-such-program is not in PATH");
+	ck_assert_str_eq(err.text, absent[_i].said);
 }
 
 /* As after muster has lost a race: the kernel forgets a child at once. */
