@@ -220,7 +220,8 @@ static void stream_read(struct stream *stream)
 }
 
 /* Read both streams until the process is reaped; false when its time is up. After the end, what is in the pipes is
- * still read, without waiting: another process that inherited the pipes may keep them open. */
+ * still read, without waiting and until the time is up: another process that inherited the pipes may keep them open,
+ * and write without end. */
 static bool wait_until(pid_t pid, double until_ms, struct stream streams[STREAMS], int *ret_status)
 {
 	for (bool ended = false;;) {
@@ -232,7 +233,7 @@ static bool wait_until(pid_t pid, double until_ms, struct stream streams[STREAMS
 		for (size_t i = 0; i < STREAMS && ready > 0; i++)
 			if (fds[i].revents)
 				stream_read(&streams[i]);
-		if (ended && ready <= 0)
+		if (ended && (ready <= 0 || muster_now_ms() > until_ms))
 			return true;
 		if (!ended && muster_now_ms() > until_ms)
 			return false;

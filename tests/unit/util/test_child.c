@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* test_child.c - a program is run to its end or to its deadline, and what it printed is kept */
+/* test_child.c - a program is run to its end or to its deadline, and what it printed is kept
+ *
+ * This program has a poll of its own, which may say that there is always more to read.
+ */
 #include "util/child.h"
 #include "util/text.h"
 
 #include "check_main.h"
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +17,17 @@
 
 static struct muster_child_output output;
 static struct muster_error err;
+
+static bool endless; /* each pipe has something to read at any time */
+
+int poll(struct pollfd *fds, nfds_t count, int ms)
+{
+	const struct timespec time = { .tv_nsec = ms * 1000000L };
+	int ready = ppoll(fds, count, &time, NULL);
+	for (nfds_t i = 0; endless && i < count; i++)
+		fds[i].revents = POLLIN;
+	return endless && count > 0 ? (int)count : ready;
+}
 
 static void teardown(void)
 {
@@ -70,6 +85,13 @@ TEST(a_flood_is_cut)
 {
 	ends("head -c 5000000 /dev/zero | tr '\\0' x");
 	ck_assert_uint_eq(strlen(output.out), MUSTER_CHILD_OUTPUT_MAX);
+}
+
+TEST(a_child_that_writes_without_end_is_read_until_the_deadline)
+{
+	endless = true;
+	ck_assert_msg(sh("sleep 150 & exit 3", 300) == 0, "%s", err.text);
+	ck_assert_int_eq(output.exit_code, 3);
 }
 
 static const struct {
