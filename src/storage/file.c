@@ -140,15 +140,13 @@ static int choose_way(struct muster_storage_file *file, bool write, const char *
 	return 0;
 }
 
-/* Some file systems report no size at all (f_blocks is 0): they are not limited here. */
 static int check_space(int folder, const char *path, uint64_t bytes, struct muster_error *err)
 {
 	struct statvfs space;
 	if (fstatvfs(folder, &space) < 0)
 		return refuse(path, "fstatvfs: ", errno, err);
-	uint64_t unit = space.f_frsize ? space.f_frsize : space.f_bsize;
-	double free_bytes = (double)space.f_bavail * (double)unit;
-	if (space.f_blocks > 0 && (double)bytes > free_bytes / 2)
+	double free_bytes = muster_storage_free_bytes(&space);
+	if ((double)bytes > free_bytes / 2)
 		return muster_fail(err, MUSTER_ENOTSUPPORTED,
 			"%s: %.1f GB are free, and a file of %.1f GB would take more than half of that", path,
 			free_bytes / 1e9, (double)bytes / 1e9);

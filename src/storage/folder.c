@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -108,13 +109,19 @@ int muster_storage_folder_check(const char *folder, struct muster_error *err)
 
 /* ---- is there room for the files of all ranks? ---- */
 
+double muster_storage_free_bytes(const struct statvfs *space)
+{
+	unsigned long unit = space->f_frsize ? space->f_frsize : space->f_bsize;
+	return space->f_blocks > 0 ? (double)space->f_bavail * (double)unit : INFINITY;
+}
+
 int muster_storage_space_check(const char *folder, int ranks, uint64_t bytes, struct muster_error *err)
 {
 	struct statvfs space;
 	double all = (double)ranks * (double)bytes;
 	if (statvfs(folder, &space) < 0)
 		return 0;
-	double free_bytes = (double)space.f_bavail * (double)space.f_frsize;
+	double free_bytes = muster_storage_free_bytes(&space);
 	if (all <= free_bytes / 2)
 		return 0;
 	return muster_fail(err, MUSTER_ENOTSUPPORTED,

@@ -20,6 +20,10 @@ int muster_storage_folder_check(const char *folder, struct muster_error *err);
 /* The same, and the folder that was checked: a descriptor for openat(2) and the like, or -1 with err. */
 int muster_storage_folder_open(const char *folder, struct muster_error *err);
 
+/* Bytes that this user may still write there; infinite where the file system reports no size at all (f_blocks is 0). */
+struct statvfs;
+double muster_storage_free_bytes(const struct statvfs *space);
+
 /* Whether `ranks` files of `bytes` bytes each take at most half of what is free in the folder to this user.
  * MUSTER_ENOTSUPPORTED where they do not; what cannot be asked is no error here. */
 int muster_storage_space_check(const char *folder, int ranks, uint64_t bytes, struct muster_error *err);

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_folder.c - the folders that muster writes to, and those that it does not
+ *
+ * This program has a statvfs of its own: file systems that report no size.
  */
 #include "check_main.h"
 #include "temporary_root.h"
@@ -7,6 +9,7 @@
 
 #include <fcntl.h>
 #include <stdbool.h>
+#include <sys/statvfs.h>
 
 enum { NOBODY = 65534, SOMEONE = 12345 };
 
@@ -131,6 +134,30 @@ TEST(a_folder_that_may_be_entered_and_not_read_is_accepted)
 	become(SOMEONE);
 	ck_assert_msg(muster_storage_folder_check(in_root("blind"), &err) == 0, "%s", err.text);
 	become_root();
+}
+
+static const struct {
+	struct statvfs space;
+	int result;
+} spaces[] = {
+	{ { .f_frsize = 4096, .f_blocks = 1000, .f_bavail = 512 }, 0 },
+	{ { .f_frsize = 4096, .f_blocks = 1000, .f_bavail = 511 }, -1 },
+	{ { .f_bsize = 4096, .f_blocks = 1000, .f_bavail = 512 }, 0 },
+	{ { .f_frsize = 4096 }, 0 },
+};
+static size_t asked;
+
+int statvfs(const char *folder_path, struct statvfs *ret)
+{
+	(void)folder_path;
+	*ret = spaces[asked].space;
+	return 0;
+}
+
+TEST_EACH(files_take_at_most_half_of_what_is_free_where_that_is_known, spaces)
+{
+	asked = (size_t)_i;
+	ck_assert_int_eq(muster_storage_space_check("/", 1, 1 << 20, &err), spaces[_i].result);
 }
 
 TEST_MAIN(.setup = setup, .teardown = teardown, .begin = check_needs_root_folder)
