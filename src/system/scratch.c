@@ -213,20 +213,23 @@ static int find_scratch(const char *root, struct muster_scratch *ret, struct mus
 	return 0;
 }
 
-/* The mount with the longest point that is the folder or above it; of equal ones the last, which hides the others. The
- * folder's text is compared, links in it are not followed. */
+/* The mount with the longest point that is the folder or above it; of equal ones the last, which hides the others.
+ * Links in the folder's path are followed where they stay below root. */
 static int find_at(const char *root, const char *folder, struct muster_scratch *ret, struct muster_error *err)
 {
 	struct muster_mounts mounts;
 	struct muster_volume volume;
 	struct muster_error why;
 	const struct muster_mount *on = NULL;
+	char whole[2 * PATH_MAX], real[PATH_MAX];
+	snprintf(whole, sizeof whole, "%s%s", root, folder);
+	const char *at = realpath(whole, real) && strncmp(real, root, strlen(root)) == 0 ? real + strlen(root) : folder;
 	if (muster_mounts_read(root, &mounts, err) < 0)
 		return -1;
 	for (size_t i = 0; i < mounts.count; i++) {
 		const char *point = mounts.items[i].point;
 		size_t length = strcmp(point, "/") == 0 ? 0 : strlen(point);
-		bool above = strncmp(folder, point, length) == 0 && (folder[length] == '/' || folder[length] == '\0');
+		bool above = strncmp(at, point, length) == 0 && (at[length] == '/' || at[length] == '\0');
 		if (above && (!on || length >= strlen(on->point) || strcmp(on->point, "/") == 0))
 			on = &mounts.items[i];
 	}

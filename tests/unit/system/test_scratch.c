@@ -285,10 +285,13 @@ static const struct {
 	{ "/mnt/nvmexyz", "other disks", "ext4", 1 },
 	{ "/shared/x", "nfs4", "nfs4", 0 },
 	{ "/home/user", "other disks", "ext4", 1 },
+	{ "/link/a", "1 NVMe disk", "xfs", 1 },
 };
 
 TEST_EACH(a_given_folder_has_the_facts_of_its_file_system, given)
 {
+	put("/mnt/nvme/a/file", "");
+	put_link("/link", "mnt/nvme");
 	put("/proc/self/mountinfo", ROOT_MOUNT "31 22 259:3 / /mnt/nvme rw - xfs /dev/nvme3n1 rw\n"
 					       "32 22 0:44 / /shared rw - nfs4 server:/export rw\n");
 	ck_assert_msg(muster_scratch_choose(root, given[_i].folder, &scratch, &err) == 0, "%s", err.text);
