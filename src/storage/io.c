@@ -217,9 +217,9 @@ int muster_io_wait(struct muster_io *io, int timeout_ms, size_t *ret_tag, struct
 
 void muster_io_drain(struct muster_io *io, int timeout_ms)
 {
-	struct muster_error why = { 0 };
 	size_t ended;
-	while (muster_io_running(io) > 0 &&
-		(muster_io_wait(io, timeout_ms, &ended, &why) == 0 || why.code != MUSTER_ETIME))
-		;
+	for (unsigned before = io->running + 1; io->running > 0 && io->running < before;) {
+		before = io->running;
+		(void)muster_io_wait(io, timeout_ms, &ended, NULL); /* -1 with none less: none comes any more */
+	}
 }

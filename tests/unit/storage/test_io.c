@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* test_io.c - many requests at once, through io_uring and by threads
  *
- * This program has a pread of its own, which stands between the threads and the kernel, and an io_uring_queue_init that
- * may be refused as a container's rules refuse it.
+ * This program has a pread of its own, which stands between the threads and the kernel, and functions of io_uring that
+ * may be refused, as a container's rules refuse io_uring_queue_init.
  */
 #include "check_main.h"
 #include "temporary_root.h"
@@ -24,7 +24,7 @@ static struct muster_error err;
 static struct muster_io *io;
 static char *memory;          /* DEPTH times one MiB */
 static size_t most_of_a_read; /* bytes that pread does at most; 0: no limit */
-static int refuse_uring, interrupted, hang;
+static int refuse_uring, refuse_wait, interrupted, hang;
 
 ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 {
@@ -50,6 +50,13 @@ int io_uring_queue_init(unsigned depth, struct io_uring *ring, unsigned flags)
 	*(void **)&real = dlsym(RTLD_NEXT, "io_uring_queue_init");
 	return real(depth, ring, flags);
 }
+
+int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **ret, struct __kernel_timespec *time)
+{
+	int (*real)(struct io_uring *, struct io_uring_cqe **, struct __kernel_timespec *);
+	*(void **)&real = dlsym(RTLD_NEXT, "io_uring_wait_cqe_timeout");
+	return refuse_wait ? -refuse_wait : real(ring, ret, time);
+}
 #endif
 
 static void setup(void)
@@ -58,7 +65,7 @@ static void setup(void)
 	ck_assert_msg(muster_storage_file_open(root, BLOCKS * MIB, &file, &err) == 0, "%s", err.text);
 	memory = mmap(NULL, DEPTH * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
-	refuse_uring = interrupted = hang = 0;
+	refuse_uring = refuse_wait = interrupted = hang = 0;
 	most_of_a_read = 0;
 }
 
@@ -254,6 +261,16 @@ TEST(where_io_uring_is_refused_there_are_threads_and_the_reason)
 	make(0, DEPTH);
 	ck_assert_str_eq(muster_io_method(io), "threads: this muster was built without liburing");
 #endif
+}
+
+TEST(draining_ends_where_no_request_can_be_waited_for)
+{
+	make(0, 2);
+	start(MUSTER_IO_WRITE, 0, 0);
+	refuse_wait = strcmp(muster_io_method(io), "io_uring") == 0 ? EBADF : 0;
+	muster_io_drain(io, 20000);
+	ck_assert_uint_eq(muster_io_running(io), refuse_wait ? 1 : 0);
+	refuse_wait = 0;
 }
 
 TEST(a_depth_that_cannot_be_is_refused)
