@@ -17,6 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { NO_INDEX = MUSTER_IO_DEPTH_MAX }; /* of an entry that is no request any more */
+
 static void *make(unsigned depth, struct muster_error *err)
 {
 	struct io_uring *ring = calloc(1, sizeof *ring);
@@ -39,7 +41,9 @@ static void release(void *state, unsigned running)
 	free(state);
 }
 
-/* The kernel may be short of memory or of room for completions (EAGAIN, EBUSY): it is asked again for one second. */
+/* The kernel may be short of memory or of room for completions (EAGAIN, EBUSY): it is asked again for one second. An
+ * entry that was not submitted goes out with the next one, and liburing cannot take it back: it is made to do nothing,
+ * and wait_done passes over its end. */
 static int submit(void *state, const struct muster_io_request *request, unsigned index, struct muster_error *err)
 {
 	struct io_uring_sqe *entry = io_uring_get_sqe(state);
@@ -54,9 +58,12 @@ static int submit(void *state, const struct muster_io_request *request, unsigned
 		int result = io_uring_submit(state);
 		if (result > 0)
 			return 0;
-		if ((result != -EINTR && result != -EAGAIN && result != -EBUSY) || muster_now_ms() > until)
-			return muster_fail(err, MUSTER_EIO, "io_uring_submit: %s",
-				result < 0 ? strerror(-result) : "nothing was submitted");
+		if ((result == -EINTR || result == -EAGAIN || result == -EBUSY) && muster_now_ms() <= until)
+			continue;
+		io_uring_prep_nop(entry);
+		entry->user_data = NO_INDEX;
+		return muster_fail(err, MUSTER_EIO, "io_uring_submit: %s",
+			result < 0 ? strerror(-result) : "nothing was submitted");
 	}
 }
 
@@ -76,6 +83,8 @@ static int wait_done(void *state, int timeout_ms, unsigned *ret_index, long *ret
 			*ret_index = (unsigned)entry->user_data;
 			*ret_result = entry->res;
 			io_uring_cqe_seen(state, entry);
+			if (*ret_index == NO_INDEX)
+				continue;
 			return 0;
 		}
 		if (result == -ETIME || ((result == -EINTR || result == -EAGAIN) && ms == 0))

@@ -24,7 +24,7 @@ static struct muster_error err;
 static struct muster_io *io;
 static char *memory;          /* DEPTH times one MiB */
 static size_t most_of_a_read; /* bytes that pread does at most; 0: no limit */
-static int refuse_uring, refuse_wait, interrupted, hang;
+static int refuse_uring, refuse_submit, refuse_wait, interrupted, hang;
 
 ssize_t pread(int fd, void *data, size_t bytes, off_t offset)
 {
@@ -51,6 +51,13 @@ int io_uring_queue_init(unsigned depth, struct io_uring *ring, unsigned flags)
 	return real(depth, ring, flags);
 }
 
+int io_uring_submit(struct io_uring *ring)
+{
+	int (*real)(struct io_uring *);
+	*(void **)&real = dlsym(RTLD_NEXT, "io_uring_submit");
+	return refuse_submit ? -refuse_submit : real(ring);
+}
+
 int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **ret, struct __kernel_timespec *time)
 {
 	int (*real)(struct io_uring *, struct io_uring_cqe **, struct __kernel_timespec *);
@@ -65,7 +72,7 @@ static void setup(void)
 	ck_assert_msg(muster_storage_file_open(root, BLOCKS * MIB, &file, &err) == 0, "%s", err.text);
 	memory = mmap(NULL, DEPTH * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	ck_assert_ptr_ne(memory, MAP_FAILED);
-	refuse_uring = refuse_wait = interrupted = hang = 0;
+	refuse_uring = refuse_submit = refuse_wait = interrupted = hang = 0;
 	most_of_a_read = 0;
 }
 
@@ -261,6 +268,23 @@ TEST(where_io_uring_is_refused_there_are_threads_and_the_reason)
 	make(0, DEPTH);
 	ck_assert_str_eq(muster_io_method(io), "threads: this muster was built without liburing");
 #endif
+}
+
+TEST(a_request_that_was_not_submitted_is_not_done_later)
+{
+	size_t tag;
+	make(0, 2);
+	memset(memory, 7, MIB);
+	refuse_submit = EBUSY;
+	if (strcmp(muster_io_method(io), "io_uring") == 0)
+		ck_assert_int_eq(muster_io_start(io, MUSTER_IO_WRITE, &file, memory, MIB, 3 * MIB, 0, &err), -1);
+	refuse_submit = 0;
+	for (size_t block = 5; block < 9; block++) {
+		start(MUSTER_IO_WRITE, block, 1);
+		ck_assert_msg(muster_io_wait(io, 20000, &tag, &err) == 0 && tag == block * DEPTH + 1, "%s", err.text);
+	}
+	ck_assert_int_eq(pread(file.fd, memory, file.block, 3 * MIB), (ssize_t)file.block);
+	ck_assert_int_eq(memory[0], 0);
 }
 
 TEST(draining_ends_where_no_request_can_be_waited_for)
