@@ -219,12 +219,12 @@ static void give(struct reading *r, sd_journal *journal, uint64_t us)
 	r->take(r->arg, &record);
 }
 
-static void tell_time_over(struct reading *r)
+static void tell_limit(struct reading *r)
 {
 	r->reach->cut = true;
 	snprintf(r->reach->limit, sizeof r->reach->limit,
-		"%.2f s were over after the %zu newest records; older ones were not read", MUSTER_KERNEL_LOG_MS / 1000,
-		r->reach->records);
+		"after the %zu newest records the limit of %s was reached; older ones were not read", r->reach->records,
+		MUSTER_KERNEL_LOG_LIMIT(r->bytes));
 }
 
 /* True when no older file can have more: an entry is of another boot or not newer than range->after_us, or the time or
@@ -244,7 +244,7 @@ static bool read_entries(struct reading *r, sd_journal *journal)
 			give(r, journal, us);
 		if (r->bytes > MUSTER_KERNEL_LOG_BYTES ||
 			(entries % CLOCK_EACH == 0 && muster_now_ms() > r->range->deadline_ms)) {
-			tell_time_over(r);
+			tell_limit(r);
 			return true;
 		}
 	}
@@ -278,7 +278,7 @@ static int read_files(struct reading *r, const struct files *files, struct muste
 		if (read_one(r, files->items[i].path, &last, err) == 0)
 			opened = true;
 		if (!last && i + 1 < files->count && muster_now_ms() > r->range->deadline_ms) {
-			tell_time_over(r);
+			tell_limit(r);
 			break;
 		}
 	}

@@ -208,8 +208,9 @@ static int read_device(struct muster_kernel_log *log, struct reading *r, struct 
 		bytes += (size_t)got;
 		if (bytes > MUSTER_KERNEL_LOG_BYTES || (reads % CLOCK_EACH == 0 && is_over(r))) {
 			snprintf(r->reach->limit, sizeof r->reach->limit,
-				"%zu records were read in %.2f s; newer ones are read at the end of the run",
-				r->reach->records, MUSTER_KERNEL_LOG_MS / 1000);
+				"after %zu records the limit of %s was reached; newer ones are read at the end of the "
+				"run",
+				r->reach->records, MUSTER_KERNEL_LOG_LIMIT(bytes));
 			r->reach->cut = log->unread = true;
 			return 0;
 		}

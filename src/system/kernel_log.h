@@ -19,6 +19,8 @@ enum { MUSTER_KERNEL_TEXT_MAX = 2047 }; /* bytes of a record's text; the rest is
 /* One read takes at most so long, and so many bytes: about a million records a second of one CPU. */
 #define MUSTER_KERNEL_LOG_MS 3000.0
 #define MUSTER_KERNEL_LOG_BYTES ((size_t)64 << 20)
+/* The one of the two that ended a read of so many bytes. */
+#define MUSTER_KERNEL_LOG_LIMIT(bytes) ((bytes) > MUSTER_KERNEL_LOG_BYTES ? "64 MiB" : "3 s")
 
 struct muster_kernel_record {
 	double age_s;     /* since the record was written; not negative */

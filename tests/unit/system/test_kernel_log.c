@@ -6,6 +6,7 @@
 #include "muster/arena.h"
 #include "util/text.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -195,6 +196,19 @@ TEST(a_log_of_gigabytes_is_read_from_its_end_in_a_moment)
 	ck_assert_uint_ge(reach.records, 64);
 	ck_assert(reach.cut);
 	ck_assert_msg(strstr(reach.limit, "newest records") || strstr(reach.limit, "64 MiB"), "%s", reach.limit);
+}
+
+/* A file in place of the device, which is read in its order. */
+TEST(the_limit_that_ended_the_reading_is_named)
+{
+	put("dev/kmsg", "6,0,0,-;first\n");
+	ck_assert_int_eq(truncate(in_tree("dev/kmsg"), (off_t)65 << 20), 0);
+	reader.fd = open(in_tree("dev/kmsg"), O_RDONLY | O_CLOEXEC);
+	reader.source = MUSTER_KERNEL_LOG_KMSG;
+	ck_assert_int_eq(read_log(), 0);
+	ck_assert(reach.cut);
+	ck_assert_str_eq(reach.limit,
+		"after 1 records the limit of 64 MiB was reached; newer ones are read at the end of the run");
 }
 
 TEST(a_machine_without_a_log_has_both_reasons)
