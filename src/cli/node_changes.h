@@ -53,7 +53,7 @@ struct muster_node_changes {
 			"take first strikes and first passes from the runs in this database (muster history), and "    \
 			"not from the file beside REPORT",                                                             \
 			.text = &(o)->db },                                                                            \
-		{ "--trust", NULL, "apply a report that another user owns or can write", .flag = &(o)->trust },        \
+		{ "--trust", NULL, "apply a report that another user owns or all can write", .flag = &(o)->trust },    \
 		{ "--simulated", NULL, "apply a simulated report too: only on a test cluster",                         \
 			.flag = &(o)->simulated },                                                                     \
 	{                                                                                                              \
