@@ -44,9 +44,9 @@ struct part_words {
 };
 
 /* The words of a part. First index: 0 the part itself is slow, 1 a link between two such parts, 2 a link of which an
- * end may be the cause as well (undecided), 3 the part's way over NVLink to other nodes. Second index: the kind of
- * part. */
-static const struct part_words words[4][4] = {
+ * end may be the cause as well (undecided), 3 the part's way over NVLink to other nodes, 4 a GPU's way through a
+ * network adapter that others share. Second index: the kind of part. */
+static const struct part_words words[5][4] = {
 	{
 		[MUSTER_PART_GPU] = { "with all other GPUs that this GPU was paired with; their other exchanges are as "
 				      "expected",
@@ -110,18 +110,20 @@ static const struct part_words words[4][4] = {
 			"exclude the node (srun --exclude) and check how its GPUs reach others of the NVLink domain: "
 			"nvidia-smi -q (Fabric), the nvidia-imex service, the NVLinks to the switches" },
 	},
+	{
+		[MUSTER_PART_GPU] = { "with all GPUs of other nodes that this GPU was paired with; their other "
+				      "exchanges are as expected",
+			"investigate",
+			"exclude the node (srun --exclude) and check the PCIe path between this GPU and its network "
+			"adapter, which serves other GPUs as expected" },
+	},
 };
-
-static const struct part_words *words_of(const struct muster_part *part)
-{
-	return &words[part->between_nodes ? 3 : part->link ? 1 + part->undecided : 0][part->kind];
-}
 
 /* "sim-1 GPU 2 (0003:00:00.0) through mlx5_ib3:1" */
 static const char *end_text(const struct muster_exchange_set *s, size_t rank, bool with_nic)
 {
 	const struct muster_node *node = &s->eval->run->nodes[s->node_of[rank]];
-	const char *nic = with_nic && s->nics[rank] && *s->nics[rank] ? s->nics[rank] : NULL;
+	const char *nic = with_nic ? s->nics[rank] : NULL;
 	return muster_arena_printf(s->eval->arena, "%s %s%s%s", node->name,
 		muster_node_gpu_text(s->eval->arena, node, rank_at(s, rank)->gpu), nic ? " through " : "",
 		nic ? nic : "");
@@ -174,7 +176,15 @@ struct report {
 	size_t check;               /* the first check, in the file's order, that is as bad about the worst exchange */
 	struct muster_place place;  /* of the finding */
 	size_t draft;
+	bool by_nic; /* all these exchanges go through NICs */
 };
+
+static const struct part_words *words_of(const struct report *report)
+{
+	const struct muster_part *part = report->part;
+	bool only_nic = report->by_nic && part->kind == MUSTER_PART_GPU;
+	return &words[part->between_nodes ? 3 : part->link ? 1 + part->undecided : only_nic ? 4 : 0][part->kind];
+}
 
 /* Whether a part explains the exchange, and a check warned of the exchange or failed it. */
 static bool is_bad(const struct muster_exchange_set *s, size_t pair)
@@ -204,6 +214,7 @@ static void gather(const struct muster_exchange_set *s, struct report *reports)
 		if (at < SHOWN)
 			report->shown[at] = i;
 		report->count++;
+		report->by_nic &= s->pairs[i].network;
 	}
 	for (size_t i = 0; i < s->half_count; i++) {
 		const struct muster_exchange_half *half = &s->halves[i];
@@ -253,9 +264,8 @@ static void set_place(const struct muster_exchange_set *s, const struct muster_p
 
 static const char *observed_text(const struct muster_exchange_set *s, const struct report *report)
 {
-	const struct muster_part *part = report->part;
-	const char *text = muster_arena_printf(
-		s->eval->arena, "%s %s: ", s->metric->counts_wrong ? "wrong values" : "slow", words_of(part)->observed);
+	const char *text = muster_arena_printf(s->eval->arena,
+		"%s %s: ", s->metric->counts_wrong ? "wrong values" : "slow", words_of(report)->observed);
 	for (size_t i = 0; i < report->count && i < SHOWN; i++)
 		text = muster_arena_printf(
 			s->eval->arena, "%s%s%s", text, i ? "; " : "", pair_text(s, report->shown[i]));
@@ -270,7 +280,7 @@ static void add_finding(const struct muster_exchange_set *s, struct report *repo
 {
 	struct muster_eval *eval = s->eval;
 	const struct muster_part *part = report->part;
-	const struct part_words *said = words_of(part);
+	const struct part_words *said = words_of(report);
 	const struct muster_exchange_note *worst = s->worst[report->shown[0]];
 	const struct muster_check_answer *answer = &eval->exchange_notes->answers[worst->answer - 1];
 	struct muster_tally *tally = &eval->tallies[report->check];
@@ -349,7 +359,7 @@ void muster_exchanges_report(struct muster_exchange_set *s, const struct muster_
 {
 	struct report *reports = muster_calloc(parts->count + 1, sizeof *reports);
 	for (size_t i = 0; i < parts->count; i++)
-		reports[i] = (struct report){ .part = &parts->items[i], .check = SIZE_MAX };
+		reports[i] = (struct report){ .part = &parts->items[i], .check = SIZE_MAX, .by_nic = true };
 	gather(s, reports);
 	for (size_t i = 0; i < parts->count; i++)
 		add_finding(s, &reports[i]);

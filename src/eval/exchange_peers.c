@@ -66,6 +66,12 @@ bool muster_exchange_is_network(const struct muster_exchange_peers *peers, const
 	return strcmp(muster_sample_label_text(sample, "kind"), "rail") == 0 && !peers->one_domain;
 }
 
+const char *muster_exchange_nic(const struct muster_sample *sample)
+{
+	const char *nic = muster_sample_label_text(sample, "nic");
+	return *nic && strcmp(nic, "none") != 0 && strcmp(nic, "unknown") != 0 ? nic : NULL;
+}
+
 /* The size of the message is a sample of pair.exchange_bytes of the same rank, with the same labels. A rank emits the
  * size before the rate, so the search goes backwards from the rate, and around the end. Without a size NULL: a report
  * that does not say it is believed. */

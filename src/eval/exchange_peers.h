@@ -37,6 +37,9 @@ bool muster_exchange_peer_find(
  * the log does not say it, an exchange between nodes does that NVLink does not join. */
 bool muster_exchange_is_network(const struct muster_exchange_peers *peers, const struct muster_sample *sample);
 
+/* The network adapters of the exchange, as NCCL names them; NULL: it uses none, or NCCL's log does not say which. */
+const char *muster_exchange_nic(const struct muster_sample *sample);
+
 /* Why the rate at this place says little of a share: the all-reduce's buffers had no room for a full message. NULL: it
  * does. */
 const char *muster_exchange_why_small(const struct muster_samples *samples, size_t at, struct muster_arena *arena);

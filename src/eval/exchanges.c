@@ -77,7 +77,7 @@ static void take_alone(struct muster_exchange_set *s, const struct muster_exchan
 
 /* Make halves of all notes of the metric. On the way each rank gets its NIC: the label of its first exchange through
  * NICs. A NIC is known afterwards by the number of the first rank of the node that names the same one (nic_of); a rank
- * without a NIC has its own number. */
+ * without a known NIC has its own number. */
 static void find_halves(struct muster_exchange_set *s)
 {
 	const struct muster_exchange_notes *notes = s->eval->exchange_notes;
@@ -89,7 +89,7 @@ static void find_halves(struct muster_exchange_set *s)
 		size_t own = first_rank[note->node] + note->rank, peer = own;
 		struct muster_exchange_end end;
 		if (muster_exchange_is_network(&s->peers, note->sample) && !s->nics[own])
-			s->nics[own] = muster_sample_label_text(note->sample, "nic");
+			s->nics[own] = muster_exchange_nic(note->sample);
 		if (muster_exchange_peer_find(&s->peers, note->sample, &end))
 			peer = first_rank[end.node] + end.rank;
 		if (peer == own) {

@@ -47,7 +47,7 @@ struct muster_exchange_set {
 	const struct muster_metric *metric;
 	struct muster_exchange_peers peers;
 	size_t *node_of;   /* of each rank */
-	const char **nics; /* of each rank: of its first exchange through NICs; NULL */
+	const char **nics; /* of each rank: of its first exchange through known NICs; NULL */
 	size_t *nic_of;    /* the first rank of the node with the same NIC */
 	struct muster_exchange_half *halves;
 	size_t half_count;

@@ -37,10 +37,11 @@ static const struct {
 		"a/0 network, the median of 3 ranks: 20\na/0 network, the median of 3 ranks: 20\n"
 		"b/1 network, the median of 3 ranks: 20\nb/1 network, the median of 3 ranks: 20\n"
 		"c/2 network, the median of 3 ranks: 20\nc/2 network, the median of 3 ranks: 20\n" },
-	{ ONES RAIL("a/0", "b", "unknown", "unknown", "3") RAIL("b/1", "c", "unknown", "unknown", "4")
-			RAIL("c/2", "a", "unknown", "unknown", "5"),
-		"a/0 unknown, the median of 3 ranks: 4\nb/1 unknown, the median of 3 ranks: 4\n"
-		"c/2 unknown, the median of 3 ranks: 4\n" },
+	/* through unknown adapters: each GPU with the same GPU of other nodes */
+	{ GPUS3 RAIL("a/0", "b", "unknown", "unknown", "3") RAIL("b/2", "c", "unknown", "unknown", "4") RAIL(
+		  "c/4", "a", "unknown", "unknown", "5") EXCHANGE("a/1", "rail", "b", "g1", "unknown", "unknown", "9"),
+		"a/0 unknown, the median of 3 ranks: 4\nb/2 unknown, the median of 3 ranks: 4\n"
+		"c/4 unknown, the median of 3 ranks: 4\n" },
 	/* nothing to compare with: other interfaces, other numbers of ranks, two nodes, small messages */
 	{ ONES RAIL("a/0", "b", "eth0", "NET/Socket", "3") RAIL("b/1", "c", "eth0", "NET/Socket", "4")
 			RAIL("c/2", "a", "eth1", "NET/Socket", "5"),

@@ -11,7 +11,8 @@ struct cluster {
 	int nodes, gpus;
 	bool rack;
 	double edge, rail; /* GB/s of a healthy pair */
-	const char *slow;  /* "0-1=3 4-8=2": ranks and their GB/s; "0-1=3/9": on the lower rank, on the other one */
+	const char *slow;  /* "0-1=3 4-8=2": ranks and their GB/s; "0-1=3/9": on the lower rank, on the other one;
+			    * "shared": one NIC a node; "unread": NCCL's log names none */
 };
 
 static double rate_of(const struct cluster *c, int own, int other, double healthy)
@@ -35,9 +36,12 @@ static void add_exchange(struct muster_run *run, const struct cluster *c, int ow
 	char labels[160], limit[320];
 	int node = own / c->gpus, peer = other / c->gpus;
 	bool network = node != peer && !c->rack;
+	int nic = !network ? 0 : strstr(c->slow, "shared") ? 1 : own % c->gpus + 1;
 	snprintf(labels, sizeof labels, "kind=%s peer_node=n%d peer_gpu=g%d nic=%s%.0d transport=%s", kind, peer,
-		other % c->gpus, network ? "m0:" : "none", network ? own % c->gpus + 1 : 0,
-		network ? "NET/IB/GDRDMA" : "P2P/CUMEM");
+		other % c->gpus, network ? "m0:" : "none", nic, network ? "NET/IB/GDRDMA" : "P2P/CUMEM");
+	if (network && strstr(c->slow, "unread"))
+		snprintf(labels, sizeof labels, "kind=%s peer_node=n%d peer_gpu=g%d nic=unknown transport=unknown",
+			kind, peer, other % c->gpus);
 	snprintf(limit, sizeof limit, "%s path=%s link=%s", labels, network ? "network" : "NVLink",
 		network ? "NIC" : "NVLink");
 	struct muster_samples *samples = &run->nodes[node].ranks[own % c->gpus].samples;
@@ -127,6 +131,14 @@ static const struct {
 		"fail r - -1 - -: slow between these two network adapters; it cannot be decided which of them is the "
 		"cause, or the network between them: 20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 "
 		"and n1 GPU g0 through m0:1\n" },
+	{ { 3, 2, false, 265, 46, "0-2=20 0-4=20 unread" }, SHARES,
+		"fail r n0 -1 - -: slow through this network adapter to all other nodes" OTHERWISE
+		"20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 and n1 GPU g0; 20 GB/s, 40 % of NIC (50 GB/s) "
+		"between n0 GPU g0 and n2 GPU g0\n" },
+	{ { 3, 2, false, 265, 46, "0-2=20 0-4=20 shared" }, SHARES,
+		"fail r n0 0 g0 -: slow with all GPUs of other nodes that this GPU was paired with" OTHERWISE
+		"20 GB/s, 40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 and n1 GPU g0 through m0:1; 20 GB/s, "
+		"40 % of NIC (50 GB/s) between n0 GPU g0 through m0:1 and n2 GPU g0 through m0:1\n" },
 	/* a rack's rails go over NVLink */
 	{ { 3, 2, true, 700, 700, "2-3=99 0-2=99 2-4=99" }, SHARES,
 		"fail r n1 2 g0 -: slow" WITH_ALL
