@@ -20,6 +20,7 @@
 #include "expect/describe.h"
 #include "expect/parse.h"
 #include "muster/probe.h"
+#include "system/kernel_event.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -65,6 +66,14 @@ struct muster_event_table *muster_event_tables_new(struct muster_arena *arena)
 	return tables;
 }
 
+/* const char *: a kind that the kernel's log is searched for */
+static int read_kind(struct muster_json_reader *r, void *into, const struct muster_json *json)
+{
+	int kind = muster_json_name_read(r, json, muster_kernel_event_names, MUSTER_KERNEL_EVENT_COUNT);
+	*(const char **)into = kind < 0 ? "" : muster_kernel_event_names[kind];
+	return kind < 0 ? -1 : 0;
+}
+
 static const struct muster_field event_fields[] = {
 	{ MUSTER_FIELD(muster_event, name, TEXT), .least = 1 },
 	{ MUSTER_FIELD(muster_event, class, NAME), MUSTER_FIELD_NAMES(classes) },
@@ -72,7 +81,7 @@ static const struct muster_field event_fields[] = {
 	{ MUSTER_FIELD(muster_event, hours, NUMBER), .read = read_hours, .optional = true },
 	{ MUSTER_FIELD(muster_event, measured_on, TEXT), MUSTER_EXPECT_SHORT_TEXT },
 	{ MUSTER_FIELD(muster_event, action_code, TEXT), .read = muster_expect_action_code_read, .optional = true },
-	{ MUSTER_FIELD(muster_event, explains, TEXT), .read = muster_json_text_read, .size = sizeof(const char *),
+	{ MUSTER_FIELD(muster_event, explains, TEXT), .read = read_kind, .size = sizeof(const char *),
 		MUSTER_FIELD_MANY(muster_event, explain_count), .least = 1, .optional = true },
 };
 static const struct muster_object_type event_type = MUSTER_OBJECT_TYPE(muster_event, event_fields);
@@ -111,6 +120,24 @@ struct tables {
 	MUSTER_FIELD_AS(tables, key, of[source].items, OBJECT), MUSTER_FIELD_MANY(tables, of[source].count),           \
 		MUSTER_FIELD_MEMBERS(function, muster_event), .optional = true
 
+/* The first kind whose `explains`, followed from kind to kind, has no end; NULL: none. A kind may explain itself. */
+static const char *find_circle(const struct muster_event_table *kernel, struct muster_arena *arena)
+{
+	bool *ends = muster_arena_alloc(arena, kernel->count + 1);
+	for (size_t round = 0; round < kernel->count; round++)
+		for (size_t i = 0; i < kernel->count; i++) {
+			const struct muster_event *event = &kernel->items[i], *next;
+			ends[i] = true;
+			for (size_t k = 0; k < event->explain_count && ends[i]; k++)
+				ends[i] = !(next = muster_event_find(kernel, event->explains[k])) || next == event ||
+					  ends[next - kernel->items];
+		}
+	for (size_t i = 0; i < kernel->count; i++)
+		if (!ends[i])
+			return kernel->items[i].code;
+	return NULL;
+}
+
 int muster_event_tables_read(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	static const struct muster_field fields[] = {
@@ -119,7 +146,12 @@ int muster_event_tables_read(struct muster_json_reader *r, void *into, const str
 		{ TABLE("kernel", MUSTER_EVENT_KERNEL, read_event) },
 	};
 	static const struct muster_object_type type = MUSTER_OBJECT_TYPE(tables, fields);
-	return muster_object_read(r, json, &type, into);
+	if (muster_object_read(r, json, &type, into) < 0)
+		return -1;
+	const char *circle = find_circle(&((struct tables *)into)->of[MUSTER_EVENT_KERNEL], r->arena);
+	return circle ? muster_json_reader_fail_member(
+				r, "kernel", "the \"explains\" of \"%.60s\" lead into a circle", circle)
+		      : 0;
 }
 
 /* Of the code "149-fatal" the entry "149-fatal" wins, wherever it stands; else "149"; else "other-fatal". A code that

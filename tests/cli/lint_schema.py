@@ -29,7 +29,7 @@ ONLY_LINT = {
     r"no (?:metric is given|operator: |source: |action_code: )|the key \S+ is missing|at least one value is needed|says something only beside|cannot remove|"
     r"changed without a source": "depends on what a parent has",
     r"has no label|is needed for \S+, found|no such metric|no metric of this name|\.where\.\w+: a (?:string|number) is needed": "the catalogue of metrics says what is allowed",
-    r"there is no check|No such file": "names a check or a file elsewhere",
+    r"there is no check|No such file|one of xid, sxid, gpu-lost": "names a check, a file or an event elsewhere",
     r"is above max|has no effect|always warns": "compares two numbers",
     r"needs measured_on|may only warn|than \"[^\"]*\" was measured on": "depends on what kind of metric it is and where it was measured",
 }

@@ -11,7 +11,7 @@
 static const char file[] =
 	"{'schema_version':1,'name':'t','events':{"
 	"'xid':{"
-	"'79':{'name':'GPU has fallen off the bus','class':'fail','explains':['gpu-lost','hung'],"
+	"'79':{'name':'GPU has fallen off the bus','class':'fail','explains':['gpu-lost','hung-task'],"
 	"'action':'power ${node} off and on: ${gpu}'},"
 	"'63':{'name':'row remapped','class':'warn','action':'reset'},"
 	"'74':{'name':'NVLink error','class':'fail','action':'look','hours':2},"
@@ -22,7 +22,7 @@ static const char file[] =
 	"'disk-error':{'name':'I/O error','class':'warn','explains':['disk-error'],'action':'look'},"
 	"'disk-lost':{'name':'disk lost','class':'fail','explains':['disk-error'],'action':'replace'},"
 	"'lockup':{'name':'stuck','class':'fail','action':'reboot'},"
-	"'hung':{'name':'hung','class':'warn','explains':['lockup'],'action':'look'},"
+	"'hung-task':{'name':'hung','class':'warn','explains':['lockup'],'action':'look'},"
 	"'aer-fatal':{'name':'PCIe error','class':'fail','action':'reboot'}}},"
 	"'checks':{"
 	"'xid':{'metric':'node.xid_age_hours','source':'s','where':{'of':'job'},'optional':true,"
@@ -139,8 +139,8 @@ static const struct {
 	{ 1, { { "gpu-lost", "0002:00:00.0", 1 } }, "xid gpu-lost" }, /* another GPU */
 	{ 30, { { "gpu-lost", GPU, 2 } }, "gpu-lost" },               /* nobody is told of the Xid any more */
 	{ -1, { { "gpu-lost", GPU, 2 } }, "gpu-lost" },               /* no check is about the Xid */
-	{ 1, { { "hung", "none", 1.0002 } }, "xid" },
-	{ 1, { { "hung", "none", 1.001 } }, "xid hung" }, /* four seconds apart */
+	{ 1, { { "hung-task", "none", 1.0002 } }, "xid" },
+	{ 1, { { "hung-task", "none", 1.001 } }, "xid hung-task" }, /* four seconds apart */
 	{ 1, { { "aer-fatal", GPU, 1 } }, "xid aer-fatal" },
 	{ 0, { { "disk-lost", "nvme1", 3 }, { "disk-error", "nvme1", 1 } }, "disk-lost" },
 	{ 0, { { "disk-error", "nvme1n1", 1 }, { "disk-lost", "nvme1", 3 } }, "disk-lost" },
@@ -148,7 +148,7 @@ static const struct {
 	{ 0, { { "disk-error", "nvme11n1", 1 }, { "disk-lost", "nvme1", 3 } }, "disk-lost disk-error" },
 	{ 0, { { "disk-error", "nvme1", 1 }, { "disk-error", "nvme1", 3 } }, "disk-error disk-error" },
 	{ 0, { { "disk-error", "none", 1 } }, "disk-error" },
-	{ 0, { { "lockup", "cpu1", 1 }, { "hung", "cpu1", 1 } }, "lockup hung" }, /* which is less bad */
+	{ 0, { { "lockup", "cpu1", 1 }, { "hung-task", "cpu1", 1 } }, "lockup hung-task" }, /* which is less bad */
 };
 
 TEST_EACH(one_incident_is_one_finding, incidents)

@@ -50,6 +50,11 @@ static const struct {
 	{ XID_79(EVENT ",'action_code':'drain'"),
 		"$.events.xid['79'].action_code: one of none, retry, investigate, fix-launch, fix-settings, "
 		"restart-service, fix-storage, fix-fabric, reset-gpu, reboot, replace-node is needed, found 'drain'" },
+	{ XID_79(EVENT ",'explains':['gpu-lots']"),
+		"$.events.xid['79'].explains[0]: one of xid, sxid, gpu-lost, gpu-init, " },
+	{ FILE_OF("'kernel':{'mce':{" EVENT ",'explains':['oom']},'oom':{" EVENT ",'explains':['oops']},'oops':{" EVENT
+		  ",'explains':['oops','oom']}}"),
+		"$.events.kernel: the 'explains' of 'mce' lead into a circle" },
 	{ FILE_OF("'xid':{}"), "$: no checks: every run would pass" },
 	{ "{'schema_version':1,'name':'t','observe':true,'events':{'xid':{'79':{" EVENT "}}}}",
 		"$: no checks: every run would pass" },
