@@ -391,17 +391,23 @@ static void find_peers(struct muster_eval *eval, size_t at)
 	eval->tallies[at].expected = muster_describe_expected(&eval->checks[at], &all, eval->arena);
 }
 
-/* A check, after those that it comes after. */
+/* A check, after those that it comes after: of exchanges all checks of their metric, which name parts together. */
 static void judge_check(struct muster_eval *eval, enum progress *progress, size_t at)
 {
 	const struct muster_check *check = &eval->checks[at];
 	if (progress[at] != NOT_BEGUN)
 		return;
 	progress[at] = BEGUN;
-	if (check->after >= 0) /* which evaluates the check named by its own `after` first */
-		judge_check(eval, progress, (size_t)check->after);
-	if (check->also_after >= 0)
-		judge_check(eval, progress, (size_t)check->also_after);
+	const int before[] = { check->after, check->also_after };
+	for (size_t b = 0; b < 2; b++) {
+		if (before[b] < 0)
+			continue;
+		const struct muster_metric *metric = eval->checks[before[b]].metric;
+		judge_check(eval, progress, (size_t)before[b]); /* which evaluates what it comes after first */
+		for (size_t i = 0; metric->is_exchange && metric != check->metric && i < eval->expect->check_count; i++)
+			if (eval->checks[i].metric == metric)
+				judge_check(eval, progress, i);
+	}
 	if (!eval->tallies[at].skipped) {
 		muster_draft_check_here(eval);
 		find_peers(eval, at);
