@@ -104,6 +104,7 @@ static void evaluate_unknown(const struct muster_selection *choice, const struct
 				 .check = "sku.unknown",
 				 .status = MUSTER_INCONCLUSIVE,
 				 .rank = -1,
+				 .gpu_index = -1,
 				 .expected = "one machine type with an expectation file",
 				 .observed = muster_arena_string(ret->arena, why),
 				 .unit = "",
