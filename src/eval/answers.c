@@ -99,6 +99,8 @@ static struct muster_check_answer judge_operands(const struct muster_eval *eval,
 	const struct muster_peers *peers = eval->peers[at];
 	struct muster_check_answer answer = { .status = MUSTER_PASS };
 	struct muster_others others = { 0 }, like = { 0 };
+	if (!peers && muster_check_comparing(check))
+		others.why_none = "not judged yet"; /* same_across.c asks a check that comes later */
 	if (peers)
 		others = muster_peers_others(peers, sample, &like);
 	/* outlier needs many other values: with few of them it passes, and does not count as not applicable */

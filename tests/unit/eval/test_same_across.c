@@ -3,6 +3,7 @@
 #include "check_main.h"
 #include "eval_fixture.h"
 #include "muster/run_data.h"
+#include "run_text.h"
 
 #define SAME_DRIVER                                                                                                    \
 	"'same':{'metric':'node.driver_version','same_across':'nodes','source':'s','advice':'${node.kernel}'}"
@@ -231,6 +232,15 @@ TEST_EACH(a_machine_type_has_several_names, size_table)
 		"'size':{'metric':'node.vm_size','one_of':['Standard_A','Standard_B'],'ignore_case':true,"
 		"'severity':'warn','after':'same','source':'s'}}}");
 	ck_assert_str_eq(fixture_findings(report), size_table[_i].found);
+}
+
+/* A check that compares too, and is judged later, tells by its other operators. */
+TEST(a_later_check_knows_the_right_value)
+{
+	ck_assert_str_eq(fixture_found(run_text_new("a node.cpus 8\na/0 = - -\nb node.cpus 4\nb/1 = - -"),
+				 "'same':{'metric':'node.cpus','same_across':'nodes','source':'s'},"
+				 "'cpus':{'metric':'node.cpus','min':6,'max_of_median':2,'after':'same','source':'s'}"),
+		"fail same b: the same on all nodes: 8 (as cpus expects) | 4\n");
 }
 
 TEST(a_node_whose_probe_failed_is_not_compared)
