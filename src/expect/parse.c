@@ -8,13 +8,14 @@
  *   all other keys   in the file's order. A check with no_event keeps a pointer to its table of events, whose entries
  *                    may stand behind the check
  *   of "checks"      each check (parse_check.c); then what each of them names in `after` and `also_after`, since the
- *                    other check may stand behind; then whether `after` leads back to a check; at last place.c
+ *                    other check may stand behind; then whether these lead back to a check; at last place.c
  */
 #include "expect/parse.h"
 #include "expect/load.h"
 #include "util/text.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The reader's go_on: hand the problem in r->err to lint, and go on with 0; -1 ends the reading. The last problem of
@@ -79,20 +80,31 @@ static int find_after(struct muster_json_reader *r, void *into, const struct mus
 	return find_named(r, "also_after", check->also_after_id, &check->also_after);
 }
 
-/* Following what a check comes after must not lead back to it. Only `after` is followed. The number of steps is
- * bounded, since the way may enter a circle that the check itself is not part of. */
+/* Whether following what the check number `from` comes after leads to the other check; seen: those that do not. */
+static bool leads_to(const struct muster_expect *expect, int from, const struct muster_check *to, bool *seen)
+{
+	if (from < 0 || seen[from])
+		return false;
+	const struct muster_check *check = &expect->checks[from];
+	seen[from] = true;
+	return check == to || leads_to(expect, check->after, to, seen) || leads_to(expect, check->also_after, to, seen);
+}
+
+/* Following what a check comes after must not lead back to it. */
 static int check_circle(struct muster_json_reader *r, void *into, const struct muster_json *json)
 {
 	const struct muster_expect *expect = ((struct muster_expect_parser *)r)->expect;
 	struct muster_check *check = into;
-	int next = check->after;
+	bool *seen = muster_calloc(expect->check_count + 1, sizeof *seen);
+	bool after = leads_to(expect, check->after, check, seen),
+	     circle = after || leads_to(expect, check->also_after, check, seen);
 	(void)json;
-	for (size_t steps = 0; next >= 0 && &expect->checks[next] != check && steps < expect->check_count; steps++)
-		next = expect->checks[next].after;
-	if (next < 0 || &expect->checks[next] != check)
+	free(seen);
+	if (!circle)
 		return 0;
-	check->after = -1; /* the others of the circle need not say it again */
-	return muster_json_reader_fail_member(r, "after", "the \"after\" of these checks form a circle");
+	*(after ? &check->after : &check->also_after) = -1; /* the others of the circle need not say it again */
+	return muster_json_reader_fail_member(
+		r, after ? "after" : "also_after", "the \"after\" of these checks form a circle");
 }
 
 /* The later passes go over the same JSON members as the first one, so that problems have the right path. */

@@ -91,6 +91,8 @@ static const struct {
 	  "'equals':8,'after':'c'}},'more':1}",
 		"x.json: $.checks.b.after: the \"after\" of these checks form a circle\n"
 		"x.json: $.more: unknown key, *\n" },
+	{ FILE_OF("'a':{" COUNT_IS "'equals':8,'also_after':'b'},'b':{" COUNT_IS "'equals':8,'after':'a'}"),
+		"x.json: $.checks.a.also_after: the \"after\" of these checks form a circle\n" },
 	{ FILE_OF("'a':{" SPEED_IS "'min':9,'max':8},'b':{" SPEED_IS "'min':9,'warn_below':8},'c':{" SPEED_IS
 		  "'max':9,'warn_above':10},'d':{" SPEED_IS "'warn_below':9,'warn_above':8},'e':{" SPEED_IS
 		  "'max':9,'warn_below':10},'f':{" SPEED_IS "'min':9,'warn_above':8},'g':{" SPEED_IS
