@@ -80,7 +80,7 @@ static const char *span_text(struct muster_span span, const char *what, struct m
 	if (span.min == span.max)
 		return muster_arena_printf(arena, "%d %s%s", span.min, what, span.min == 1 ? "" : "s");
 	if (!span.max)
-		return muster_arena_printf(arena, "%d %ss or more", span.min, what);
+		return muster_arena_printf(arena, "%d %s%s or more", span.min, what, span.min == 1 ? "" : "s");
 	if (!span.min)
 		return muster_arena_printf(arena, "at most %d %s%s", span.max, what, span.max == 1 ? "" : "s");
 	return muster_arena_printf(arena, "%d to %d %ss", span.min, span.max, what);

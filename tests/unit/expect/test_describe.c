@@ -134,6 +134,7 @@ static const struct {
 	{ "'nodes':2", "2 nodes", NULL },
 	{ "'nodes':1", "1 node", "only for runs of 1 node (this run has 2)" },
 	{ "'nodes':3", "3 nodes", "only for runs of 3 nodes (this run has 2)" },
+	{ "'nodes':{'min':1}", "1 node or more", NULL },
 	{ "'nodes':{'min':2}", "2 nodes or more", NULL },
 	{ "'nodes':{'min':3}", "3 nodes or more", "only for runs of 3 nodes or more (this run has 2)" },
 	{ "'nodes':{'max':2}", "at most 2 nodes", NULL },
