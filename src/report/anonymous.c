@@ -548,10 +548,8 @@ const char *muster_anonymous_text(struct muster_anonymous_names *names, enum mus
 			to = replace(names, MUSTER_NAME_ADDRESS, at, length);
 		else if ((length = word_at(at)) > 0)
 			to = replace_word(names, kind, at, length);
-		if (strncmp(at, "GPU-", 4) == 0 || strncmp(at, "MIG-", 4) == 0) {
-			to = NULL; /* the prefix of a UUID stays, and what follows is read by itself */
-			length = 4;
-		}
+		if (!to && (strncmp(at, "GPU-", 4) == 0 || strncmp(at, "MIG-", 4) == 0))
+			length = 4; /* the prefix of a UUID stays, and what follows is read by itself */
 		if (length == 0)
 			length = 1;
 		if (to)

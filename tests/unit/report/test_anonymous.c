@@ -13,7 +13,7 @@ static struct muster_anonymous_names *names;
 
 static void setup(void)
 {
-	static const char *const nodes[] = { "gpu-07", "gpu-08", "gpu-09.site.example", "login" };
+	static const char *const nodes[] = { "gpu-07", "gpu-08", "gpu-09.site.example", "login", "GPU-11" };
 	arena = muster_arena_new();
 	names = muster_anonymous_names_new(arena);
 	for (size_t i = 0; i < sizeof nodes / sizeof *nodes; i++)
@@ -39,7 +39,7 @@ static const struct {
 	{ "gpu-07.internal.example, gpu-071, xgpu-07", "node-1, gpu-071, xgpu-07" },
 	{ "gpu-09.site.example", "node-3" },
 	{ "pod-x7:1234:1240 [0] NCCL WARN gpu-08: lost", "host-1:1234:1240 [0] NCCL WARN node-2: lost" },
-	{ "GPU-" UUID, "GPU-" UUID_1 },
+	{ "GPU-11, GPU-[11], MIG-1 and GPU-" UUID, "node-5, node-5, MIG-1 and GPU-" UUID_1 },
 	{ "MIG-" UUID ",GPU-" UUID, "MIG-" UUID_1 ",GPU-" UUID_1 },
 	{ "00000000-0000-0000-0000-000000000000", NULL },
 	{ "connect to 10.0.12.4<52311> failed", "connect to address-1<52311> failed" },
