@@ -24,6 +24,8 @@
 /* The kind of name that the text of a metric is as a whole, and that is replaced in sentences about its values, too.
  * Other rows are 0, MUSTER_NAME_NODE: no whole name, and in sentences nothing further. */
 static const enum muster_name_kind kinds[MUSTER_IDENTIFIES_COUNT] = {
+	[MUSTER_IDENTIFIES_TEXT] = MUSTER_NAME_VALUE,
+	[MUSTER_IDENTIFIES_JOBS] = MUSTER_NAME_VALUE,
 	[MUSTER_IDENTIFIES_VM] = MUSTER_NAME_VM,
 	[MUSTER_IDENTIFIES_HOST] = MUSTER_NAME_HOST,
 	[MUSTER_IDENTIFIES_GROUP] = MUSTER_NAME_GROUP,
@@ -95,16 +97,18 @@ static struct muster_value replace_value(struct walk *w, const struct muster_met
 	switch (what) {
 	case MUSTER_IDENTIFIES_TEXT:
 		if (is_free_setting(labels, label_count) && strcmp(value.string, "not set") != 0)
-			value.string = muster_anonymous_name(w->names, MUSTER_NAME_VALUE, value.string);
+			value.string = muster_anonymous_parts(w->names, MUSTER_NAME_VALUE, value.string);
 		else
 			change(w, &value.string);
 		break;
 	case MUSTER_IDENTIFIES_JOBS:
 		if (strcmp(value.string, "none") != 0)
-			value.string = muster_anonymous_name(w->names, MUSTER_NAME_VALUE, value.string);
+			value.string = muster_anonymous_parts(w->names, MUSTER_NAME_VALUE, value.string);
 		break;
 	case MUSTER_IDENTIFIES_PARTITIONS: value.string = muster_anonymous_pkeys(w->names, value.string); break;
-	case MUSTER_IDENTIFIES_SWITCHES: value.string = muster_anonymous_switches(w->names, value.string); break;
+	case MUSTER_IDENTIFIES_SWITCHES:
+		value.string = muster_anonymous_parts(w->names, MUSTER_NAME_SWITCH, value.string);
+		break;
 	case MUSTER_IDENTIFIES_LINE: change_line(w, &value.string); break;
 	case MUSTER_IDENTIFIES_PROCESSES: value.string = muster_anonymous_processes(w->names, value.string); break;
 	default:
@@ -524,6 +528,8 @@ static const char *replace_word(
 		to = muster_anonymous_pkeys(names, muster_arena_string_n(names->arena, text, length));
 	else if (!to && kind != MUSTER_NAME_NODE)
 		to = name_known(names, kind, text, length);
+	if (!to && dot && kind == MUSTER_NAME_SWITCH && name_known(names, kind, text, (size_t)(dot - text)))
+		to = muster_anonymous_parts(names, kind, muster_arena_string_n(names->arena, text, length));
 	if (!to && is_log_prefix(text + length))
 		to = replace(names, MUSTER_NAME_HOST, text, length);
 	if (!to && text[length] == '@')
@@ -550,27 +556,22 @@ const char *muster_anonymous_text(struct muster_anonymous_names *names, enum mus
 			to = replace_word(names, kind, at, length);
 		if (!to && (strncmp(at, "GPU-", 4) == 0 || strncmp(at, "MIG-", 4) == 0))
 			length = 4; /* the prefix of a UUID stays, and what follows is read by itself */
-		if (length == 0)
-			length = 1;
-		if (to)
-			fputs(to, out);
-		else
-			fwrite(at, 1, length, out);
+		length = length ? length : 1;
+		fwrite(to ? to : at, 1, to ? strlen(to) : length, out);
 		at += length;
 	}
 	muster_memory_close(out);
 	return muster_arena_take(names->arena, result);
 }
 
-const char *muster_anonymous_switches(struct muster_anonymous_names *names, const char *path)
+const char *muster_anonymous_parts(struct muster_anonymous_names *names, enum muster_name_kind kind, const char *name)
 {
 	const char *text = "";
-	for (const char *at = path; *at;) {
-		size_t length = strcspn(at, ".");
-		text = muster_arena_printf(
-			names->arena, "%s%s%s", text, *text ? "." : "", replace(names, MUSTER_NAME_SWITCH, at, length));
-		at += length;
-		at += *at == '.';
+	for (const char *at = name; *at;) {
+		size_t length = kind == MUSTER_NAME_SWITCH ? strcspn(at, ".") : word_at(at);
+		text = length ? muster_arena_printf(names->arena, "%s%s", text, replace(names, kind, at, length))
+			      : muster_arena_printf(names->arena, "%s%c", text, *at);
+		at += length ? length : 1;
 	}
 	return text;
 }

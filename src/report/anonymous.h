@@ -54,7 +54,7 @@ const char *muster_anonymous_pkeys(struct muster_anonymous_names *names, const c
 /* "12 python3 (uid1001) 20 MiB; ...": the names of the processes and their users. */
 const char *muster_anonymous_processes(struct muster_anonymous_names *names, const char *list);
 
-/* "s0.s1": each switch or block by itself. */
-const char *muster_anonymous_switches(struct muster_anonymous_names *names, const char *path);
+/* The parts of a name by themselves: each switch or block of "s0.s1"; of other kinds each word. */
+const char *muster_anonymous_parts(struct muster_anonymous_names *names, enum muster_name_kind kind, const char *name);
 
 #endif
