@@ -192,17 +192,29 @@ static void compare_pair(struct muster_match *m, const struct muster_sample *bef
 	muster_match_add(m, change);
 }
 
+static bool same_size(const struct muster_sample *a, const struct muster_sample *b)
+{
+	return muster_label_number(a->labels, a->label_count, "nodes") ==
+		       muster_label_number(b->labels, b->label_count, "nodes") &&
+	       muster_label_number(a->labels, a->label_count, "ranks") ==
+		       muster_label_number(b->labels, b->label_count, "ranks");
+}
+
 /* A sample that only one of the runs has is a change, with two exceptions. The other run has no sample of this metric
  * at all: then its version or its options did not measure the metric, which says nothing of the machine. The metric is
- * one of the whole job: then the labels "nodes" and "ranks" are taken to differ, as those of an all-reduce do in a job
- * of another size; the comparison's note says so. */
+ * one of the whole job, and the other run's samples of it have other labels "nodes" and "ranks", as those of an
+ * all-reduce do in a job of another size; the comparison's note says so. */
 static void compare_single(struct muster_match *m, const struct muster_sample *only, bool is_before)
 {
 	const struct muster_metric *metric = only->metric;
 	const bool *known = is_before ? m->known_after : m->known_before;
 	if (metric->better == MUSTER_BETTER_DRIFTS || !known[muster_metric_index(metric)])
 		return;
-	if (metric->scope == MUSTER_SCOPE_JOB)
+	const struct muster_samples *others = &(is_before ? m->after : m->before)->run->job.samples;
+	size_t i = 0;
+	while (i < others->count && (others->items[i].metric != metric || !same_size(only, &others->items[i])))
+		i++;
+	if (metric->scope == MUSTER_SCOPE_JOB && i == others->count)
 		m->to->note = "the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
 			      "not compared";
 	else
@@ -293,18 +305,19 @@ static void compare_node(struct muster_match *m, const struct muster_node *befor
 	compare_samples(m, &before->samples, &after->samples);
 	for (size_t i = 0; i < before->rank_count; i++) {
 		const struct muster_rank *rank = &before->ranks[i];
-		if (!partner[i] || !rank->missing != !partner[i]->missing) {
-			m->gpus_of = partner[i] && rank->missing ? after : before;
-			add_presence(m, "rank", rank->rank, rank->gpu, !partner[i] || !rank->missing);
+		bool was = !rank->missing, is = partner[i] && !partner[i]->missing;
+		m->gpus_of = is ? after : before;
+		if (was != is)
+			add_presence(m, "rank", rank->rank, rank->gpu, was);
+		if (was != is || !partner[i])
 			continue;
-		}
 		m->gpus_of = after;
 		m->rank = partner[i]->rank;
 		compare_samples(m, &rank->samples, &partner[i]->samples);
 	}
 	m->gpus_of = after;
 	for (size_t j = 0; j < after->rank_count; j++)
-		if (!taken[j])
+		if (!taken[j] && !after->ranks[j].missing)
 			add_presence(m, "rank", after->ranks[j].rank, after->ranks[j].gpu, false);
 	free(partner);
 	free(taken);

@@ -200,6 +200,13 @@ static const struct {
 		"Not compared: the all-reduces of the two runs have different numbers of ranks: their bandwidths are "
 		"not compared\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=1\n" },
+	{ "a message that one of them does not have",
+		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100\n"
+		"job nccl.allreduce_busbw_gbps bytes=128 nodes=1 ranks=2 90",
+		"sim-1 node.cpus 1\njob nccl.allreduce_busbw_gbps bytes=64 nodes=1 ranks=2 100",
+		"\nchanged\n  nccl.allreduce_busbw_gbps bytes=128 B nodes=1 ranks=2: 90 GB/s -> no value (not "
+		"measured): the whole job\n"
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=2\n" },
 	/* ---- whose samples are whose ---- */
 	{ "a single node under another name", GPU_0 H2D "20",
 		"new/7 = 0009:00:00.0 GPU-z\nnew/7 gpu.h2d_gbps gpu=0009:00:00.0 18",
@@ -232,6 +239,9 @@ static const struct {
 		"\nchanged\n  rank: no value (absent) -> there: node sim-1, GPU 0001:00:00.0\n"
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=1 same=0\n" },
 	{ "a rank that is missing in both", GPU_0 "sim-1/0 missing", GPU_0 "sim-1/0 missing",
+		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
+	{ "a rank that is missing in one and unknown in the other", GPU_0 "sim-1/1 = 2 GPU-b\nsim-1/1 missing",
+		GPU_0 "sim-1/2 = 3 GPU-c\nsim-1/2 missing",
 		"\nMUSTER DIFF NOT_WORSE worse=0 better=0 changed=0 same=0\n" },
 	/* ---- judgements ---- */
 	{ "fails now", "sim-1 node.cpus 1", "sim-1 node.cpus 1\n! fail host.cpus sim-1",
