@@ -300,11 +300,9 @@ static void put_strip(const struct muster_html *page, const struct muster_strip 
 		put_line(out, &scale, strip->highest_limit, "k-limit");
 	put_line(out, &scale, strip->median, "k-median");
 	put_dots(out, strip, &scale);
-	for (size_t i = 0; i < strip->count && outliers < BINS; i++)
-		if (strip->values[i].outlier) {
+	for (size_t i = 0; i < strip->count; i++)
+		if (strip->values[i].outlier && outliers++ < BINS)
 			put_outlier(out, &scale, &strip->values[i]);
-			outliers++;
-		}
 	put_letters(out, labelled, count, &scale);
 	fputs("</svg>\n", out);
 	put_keys(page, strip);

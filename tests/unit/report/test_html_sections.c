@@ -107,6 +107,17 @@ TEST(healthy_nodes_have_one_picture_and_bad_ones_a_few)
 	lacks("<figure id='m1'>");
 }
 
+TEST(each_outlier_counts_and_a_few_are_drawn)
+{
+	struct muster_finding findings[200];
+	synthetic_run(&run, LENGTH(findings));
+	for (int i = 0; i < LENGTH(findings); i++)
+		findings[i] = (struct muster_finding)FINDING(
+			FAIL, "x", run.nodes[i / 8].name, i, NULL, NULL, "", .metric = "gpu.h2d_gbps");
+	print(muster_html_values, findings, LENGTH(findings));
+	has("<li>and 192 more</li>");
+}
+
 static void (*const sections[])(
 	const struct muster_html *page) = { muster_html_machines, muster_html_matrix, muster_html_inventory };
 
