@@ -91,9 +91,10 @@ static void put_kinds(FILE *out, const struct muster_report *report)
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_kinds kinds;
 	muster_kinds_find(report, arena, &kinds);
-	if (muster_kinds_are_listed(&kinds, report))
+	size_t count = muster_kinds_are_listed(&kinds, report) ? kinds.count : 0;
+	if (count > 0)
 		fputs("\n| kind of fault | what | nodes | which | action |\n|---|---|---|---|---|\n", out);
-	for (size_t i = 0; muster_kinds_are_listed(&kinds, report) && i < kinds.count && i < ROWS_MAX; i++) {
+	for (size_t i = 0; i < count && i < ROWS_MAX; i++) {
 		const struct muster_kind *kind = &kinds.items[i];
 		const char *const cells[] = {
 			muster_arena_printf(arena, "%s %s", muster_status_name(kind->status), kind->check),
@@ -105,6 +106,8 @@ static void put_kinds(FILE *out, const struct muster_report *report)
 		};
 		put_row(out, cells, sizeof cells / sizeof *cells);
 	}
+	if (count > ROWS_MAX)
+		fprintf(out, "\nand %zu more, all of them in the JSON report.\n", count - ROWS_MAX);
 	muster_arena_free(arena);
 }
 

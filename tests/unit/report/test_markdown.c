@@ -72,7 +72,8 @@ TEST(what_is_not_known_is_left_out_and_strictness_is_said)
 TEST(fifty_rows_at_most_and_how_many_more_there_are)
 {
 	struct muster_finding findings[60];
-	with_ranks(8);
+	char checks[60][4];
+	with_ranks(24);
 	for (size_t i = 0; i < 60; i++)
 		findings[i] = (struct muster_finding){
 			.check = "x", .status = i < 5 ? MUSTER_WARN : MUSTER_FAIL, .rank = -1, .observed = "o"
@@ -87,6 +88,14 @@ TEST(fifty_rows_at_most_and_how_many_more_there_are)
 	has_count("\n| fail |", 45);
 	has_count("\n| warn |", 5);
 	lacks(" more, all of them");
+	for (size_t i = 0; i < 60; i++) {
+		snprintf(checks[i], sizeof checks[i], "%zu", i);
+		findings[i].check = checks[i];
+		findings[i].node = run.nodes[i % 3].name;
+	}
+	report.finding_count = 60;
+	print();
+	has_count("\nand 10 more, all of them in the JSON report.\n", 2); /* kinds too */
 }
 
 TEST(with_findings_on_several_nodes_kinds_of_faults_come_first)
