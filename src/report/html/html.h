@@ -59,7 +59,7 @@ void muster_html_check(const struct muster_html *page, const char *check);
 /* A list of hosts that breaks only behind a comma, and never at a hyphen: names stay whole. before: our own text in
  * front of it, which stays there. */
 void muster_html_hosts(const struct muster_html *page, const char *before, const char *list);
-/* The name of a node, as a link to its details; plain text when the run has no such node. */
+/* The name of a node, as a link to its details or its tile; plain text when the page has neither. */
 void muster_html_node(const struct muster_html *page, const char *name);
 
 /* Radio buttons that show all nodes of the section, or only those of one status: the items of .filtered, whose class is

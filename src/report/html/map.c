@@ -3,7 +3,8 @@
  *
  * Tiles have one size, so that nodes of one place in a rack are below each other. A square is a GPU, a circle is a
  * port. Colour and sign say the result; a thing that was not measured has a dashed outline. Each is a link to its
- * values. Of a large run the tiles have no drawings, and that of a node without findings is one element.
+ * values, where the page has them. Of a large run the tiles have no drawings, and that of a node without findings is
+ * one element.
  *
  *   +-- NVLink domain 1 ---- 1 fail, 7 pass --+     a group (put_group), in the order of make_groups()
  *   | [x sim-1      ] [sim-2        ] ...     |     a tile (put_node): the sign of a bad result, the name
@@ -164,7 +165,8 @@ static void put_shape(FILE *out, char kind, struct spot at)
 		fprintf(out, "<circle cx='%zu' cy='%zu' r='6'/>", at.x + 7, at.y + 7);
 }
 
-/* Parts with a finding can be reached by keyboard, each with its name; for all others there is the link of the node. */
+/* Parts with a finding can be reached by keyboard, each with its name; for all others there is the link of the node. A
+ * part of a node without details leads nowhere. */
 static void put_part(const struct drawing *d, const struct muster_html_part *part, char kind, size_t i, struct spot at)
 {
 	const struct muster_html *page = d->page;
@@ -172,7 +174,10 @@ static void put_part(const struct drawing *d, const struct muster_html_part *par
 		   *result = part->status == MUSTER_SKIP ? "not measured" : muster_status_name(part->status);
 	bool bad = muster_status_weight(part->status) > 0;
 	char *name = muster_html_part_text(part, kind != 'g', true);
-	fprintf(page->out, "<a href='#n%zu-%c%zu' class='%s'", d->index, kind, i, class);
+	fputs("<a", page->out);
+	if (d->node->detailed)
+		fprintf(page->out, " href='#n%zu-%c%zu'", d->index, kind, i);
+	fprintf(page->out, " class='%s'", class);
 	if (bad) {
 		fputs(" aria-label='", page->out);
 		muster_html_print(page, "%s of %s: %s", name, d->node->node->name, result);

@@ -232,8 +232,8 @@ static void put_rest(const struct muster_html *page, size_t passed)
 			"--format lines</code> lists all nodes that failed; the JSON report has all values.</p>\n",
 			muster_html_plural(text, places->worst_count - MUSTER_HTML_DETAILED_MAX, "more node"));
 	if (passed > 0 && places->count > MUSTER_HTML_ALL_MAX)
-		fprintf(page->out, "<p>%s without findings: only a tile on the map.</p>\n",
-			muster_html_plural(text, passed, "node"));
+		fprintf(page->out, "<p>%s without findings: %s.</p>\n", muster_html_plural(text, passed, "node"),
+			page->inventory ? "not shown here" : "only a tile on the map");
 }
 
 void muster_html_nodes(const struct muster_html *page)

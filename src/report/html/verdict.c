@@ -41,8 +41,8 @@ static void print_next(const struct muster_html *page)
 	if (kinds->count > 0 && kinds->items[0].action)
 		muster_html_put(page, kinds->items[0].action);
 	else
-		fputs("<a href='#unevaluated'>Not evaluated</a> has the reasons: remove them, then run muster again.",
-			page->out);
+		fprintf(page->out, "%s has the reasons: remove them, then run muster again.",
+			page->inventory ? "The whole report" : "<a href='#unevaluated'>Not evaluated</a>");
 	fputs("</p>\n", page->out);
 }
 

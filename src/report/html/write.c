@@ -205,10 +205,11 @@ void muster_html_hosts(const struct muster_html *page, const char *before, const
 void muster_html_node(const struct muster_html *page, const char *name)
 {
 	size_t index = muster_html_place_of(page->places, name);
-	if (index != SIZE_MAX)
+	bool linked = index != SIZE_MAX && (page->places->nodes[index].detailed || !page->inventory); /* or a tile */
+	if (linked)
 		fprintf(page->out, "<a href='#n%zu'>", index);
 	muster_html_put(page, name);
-	fputs(index != SIZE_MAX ? "</a>" : "", page->out);
+	fputs(linked ? "</a>" : "", page->out);
 }
 
 /* ---- tables ---- */

@@ -87,4 +87,20 @@ TEST(a_small_run_has_the_details_of_each_node)
 	has_count("<details class='pass'", 0);
 }
 
+/* Of 20 nodes, the map has their parts; of 100, their names. */
+TEST_LOOP(each_link_leads_to_a_place_of_the_page, 0, 4)
+{
+	with_ranks((_i & 1 ? 100 : 20) * RANKS);
+	report.finding_count = 0;
+	report.verdict = MUSTER_INCONCLUSIVE;
+	print_with(_i & 2 ? muster_report_print_inventory_html : muster_report_print_html);
+	for (const char *at = text; (at = strstr(at, " href='#"));) {
+		char id[64];
+		at += strlen(" href='#");
+		snprintf(id, sizeof id, " id='%.*s'", (int)strcspn(at, "'"), at);
+		has(id);
+	}
+	has_count("only a tile on the map", !(_i & 2));
+}
+
 TEST_MAIN(.teardown = printed_done, .timeout = 200)
