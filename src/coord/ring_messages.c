@@ -149,7 +149,7 @@ static struct version *find_version(struct versions *all, const char *name)
 void muster_ring_exclude_version_mismatches(
 	const struct muster_probe *probe, struct muster_ring_entries *entries, struct muster_ring_agreed *agreed)
 {
-	bool tie = false;
+	bool tie = false, kept = false;
 	struct versions all = { .count = 0 };
 	const struct version *most = all.items;
 	for (size_t i = 0; i < entries->count; i++) {
@@ -165,8 +165,10 @@ void muster_ring_exclude_version_mismatches(
 			most = &all.items[i];
 	}
 	for (size_t i = 0; i < all.count; i++)
-		if (strcmp(all.items[i].name, agreed->version) == 0)
+		if (strcmp(all.items[i].name, agreed->version) == 0) {
 			most = &all.items[i];
+			kept = true;
+		}
 	if (!*agreed->version && all.count > 0) {
 		snprintf(agreed->version, sizeof agreed->version, "%s", most->name);
 		agreed->tie = tie;
@@ -179,9 +181,9 @@ void muster_ring_exclude_version_mismatches(
 		size_t ranks = version ? version->ranks : 1;
 		muster_ring_exclude(entry, "excluded from the all-reduce: %s %.40s, other ranks %.40s (%zu : %zu%s)",
 			probe->ring_agree, entry->ready.agree, most->name, ranks, most->ranks,
-			ranks < most->ranks ? ""
-			: agreed->tie       ? ", no majority"
-					    : ", as in the first ring");
+			ranks < most->ranks                             ? ""
+			: kept && (ranks > most->ranks || !agreed->tie) ? ", as in the first ring"
+									: ", no majority");
 	}
 }
 

@@ -404,6 +404,10 @@ static void judge_check(struct muster_eval *eval, enum progress *progress, size_
 			continue;
 		const struct muster_metric *metric = eval->checks[before[b]].metric;
 		judge_check(eval, progress, (size_t)before[b]); /* which evaluates what it comes after first */
+		if (progress[before[b]] != JUDGED) { /* it waits for a check that waits for this metric: later */
+			progress[at] = NOT_BEGUN;
+			return;
+		}
 		for (size_t i = 0; metric->is_exchange && metric != check->metric && i < eval->expect->check_count; i++)
 			if (eval->checks[i].metric == metric)
 				judge_check(eval, progress, i);

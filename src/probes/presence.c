@@ -172,8 +172,8 @@ static void measure_bus(
 	if (result < 0 || !nvml) {
 		muster_emit_read(ctx, "node.gpus_missing", NULL, -1, muster_null(), result < 0 ? &why : no_nvml);
 	} else if (bus.count == 0 && nvml->count > 0) {
-		muster_fail(
-			&why, MUSTER_EIO, "/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows %zu", nvml->count);
+		muster_fail(&why, MUSTER_EABSENT, "/sys/bus/pci/devices shows no NVIDIA GPU, and NVML shows %zu",
+			nvml->count);
 		muster_emit_read(ctx, "node.gpus_missing", NULL, -1, muster_null(), &why);
 	} else {
 		char *missing = list_missing(&bus, nvml);

@@ -192,32 +192,31 @@ static void change_run(struct walk *w, struct muster_run *run)
 	}
 }
 
-/* A sentence about values of the metric: it may have the value itself, so names of its kind are replaced, too. */
-static void change_about(struct walk *w, const struct muster_metric *metric, const char **text)
-{
-	*text = muster_anonymous_text(w->names, metric ? kinds[metric->identifies] : MUSTER_NAME_NODE, *text);
-}
-
 static void change_report(struct walk *w, struct muster_report *report)
 {
 	change(w, &report->sku_origin);
 	for (size_t i = 0; i < report->finding_count; i++) {
 		struct muster_finding *finding = &report->findings[i];
 		const struct muster_metric *metric = muster_metric_find(finding->metric);
+		/* a sentence about the values of a name's kind may have the value itself */
+		bool plain = metric && metric->identifies == MUSTER_IDENTIFIES_TEXT &&
+			     !is_free_setting(finding->labels, finding->label_count);
+		enum muster_name_kind kind = metric && !plain ? kinds[metric->identifies] : MUSTER_NAME_NODE;
 		change_node_name(w, &finding->node);
 		finding->value = replace_value(w, metric, finding->value, finding->labels, finding->label_count);
 		finding->labels = replace_labels(w, finding->labels, finding->label_count, report->arena);
-		change_about(w, metric, &finding->expected);
-		change_about(w, metric, &finding->observed);
-		change_about(w, metric, &finding->advice);
+		finding->expected = muster_anonymous_text(w->names, kind, finding->expected);
+		finding->observed = muster_anonymous_text(w->names, kind, finding->observed);
+		finding->advice = muster_anonymous_text(w->names, kind, finding->advice);
 		change_line(w, &finding->evidence);
 		change(w, &finding->source);
 	}
 	for (size_t i = 0; i < report->tally_count; i++) {
 		struct muster_tally *tally = &report->tallies[i];
 		const struct muster_metric *metric = muster_metric_find(tally->metric);
-		change_about(w, metric, &tally->expected);
-		change_about(w, metric, &tally->value);
+		enum muster_name_kind kind = metric ? kinds[metric->identifies] : MUSTER_NAME_NODE;
+		tally->expected = muster_anonymous_text(w->names, kind, tally->expected);
+		tally->value = muster_anonymous_text(w->names, kind, tally->value);
 		change(w, &tally->source);
 		change(w, &tally->skipped);
 		change(w, &tally->blocked_by);

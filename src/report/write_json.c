@@ -39,22 +39,25 @@ static void write_count(struct muster_json_writer *w, const char *key, size_t co
 	muster_json_writer_pair(w, key, muster_number((double)count));
 }
 
-/* The names of nodes that a failed finding names, each once. Findings stand by status, then by node: within one status
- * all findings of a node follow each other, so a comparison with the last name is enough. */
+/* The names of nodes that a failed finding names, each once. By place, all findings of a node follow each other; in the
+ * report those of localisation come before those of all nodes. */
 static void write_failed_nodes(struct muster_json_writer *w, const struct muster_report *report)
 {
 	const char *last = NULL;
+	size_t count;
+	const struct muster_finding **findings = muster_findings_by_place(report, &count);
 	muster_json_writer_key(w, "failed_nodes");
 	int saved = muster_json_writer_line_begin(w);
 	muster_json_writer_array(w);
-	for (size_t i = 0; i < report->finding_count; i++) {
-		const struct muster_finding *finding = &report->findings[i];
+	for (size_t i = 0; i < count; i++) {
+		const struct muster_finding *finding = findings[i];
 		if (finding->status != MUSTER_FAIL || !finding->node || strcmp(finding->node, "?") == 0 ||
 			(last && strcmp(last, finding->node) == 0))
 			continue;
 		last = finding->node;
 		muster_json_writer_string(w, last);
 	}
+	free(findings);
 	muster_json_writer_array_end(w);
 	muster_json_writer_line_end(w, saved);
 }

@@ -47,6 +47,8 @@ static void release(void *state, unsigned running)
 static int submit(void *state, const struct muster_io_request *request, unsigned index, struct muster_error *err)
 {
 	struct io_uring_sqe *entry = io_uring_get_sqe(state);
+	if (!entry && io_uring_submit(state) > 0) /* entries of refused requests fill the queue */
+		entry = io_uring_get_sqe(state);
 	if (!entry)
 		return muster_fail(err, MUSTER_EIO, "io_uring has no room for a request");
 	if (request->way == MUSTER_IO_READ)
@@ -56,9 +58,10 @@ static int submit(void *state, const struct muster_io_request *request, unsigned
 	entry->user_data = index;
 	for (double until = muster_now_ms() + 1000;;) {
 		int result = io_uring_submit(state);
-		if (result > 0)
+		if (result > 0 && io_uring_sq_ready(state) == 0)
 			return 0;
-		if ((result == -EINTR || result == -EAGAIN || result == -EBUSY) && muster_now_ms() <= until)
+		if ((result > 0 || result == -EINTR || result == -EAGAIN || result == -EBUSY) &&
+			muster_now_ms() <= until)
 			continue;
 		io_uring_prep_nop(entry);
 		entry->user_data = NO_INDEX;

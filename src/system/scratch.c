@@ -223,7 +223,8 @@ static int find_at(const char *root, const char *folder, struct muster_scratch *
 	const struct muster_mount *on = NULL;
 	char whole[2 * PATH_MAX], real[PATH_MAX];
 	snprintf(whole, sizeof whole, "%s%s", root, folder);
-	const char *at = realpath(whole, real) && strncmp(real, root, strlen(root)) == 0 ? real + strlen(root) : folder;
+	const char *at =
+		realpath(whole, real) && (!*root || muster_path_is_below(real, root)) ? real + strlen(root) : folder;
 	if (muster_mounts_read(root, &mounts, err) < 0)
 		return -1;
 	for (size_t i = 0; i < mounts.count; i++) {

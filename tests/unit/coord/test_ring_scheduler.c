@@ -787,22 +787,35 @@ TEST_WITH(ranks_with_another_version_than_most_are_excluded, .end = LENGTH(mixtu
 	ck_assert_pstr_eq(first, mixtures[_i].why);
 }
 
-/* Two of three ranks have it; when one of them is lost, there is no vote that the other one could lose. */
-TEST_WITH(the_version_of_the_first_ring_stays, .end = 1, .fixture = &bare)
+/* A letter for each rank: its version in the first ring, then of those that are left; what the last one is told. */
+static const struct {
+	const char *first, *left, *why;
+} votes[] = {
+	{ "bba", "ba", "a, other ranks b (1 : 1, as in the first ring)" }, /* no vote that b could lose */
+	{ "aabb", "abb", "b, other ranks a (2 : 1, as in the first ring)" },
+	{ "aabb", "aabb", "b, other ranks a (2 : 2, no majority)" },
+	{ "aaabc", "bc", "c, other ranks b (1 : 1, no majority)" },
+};
+
+TEST_WITH(the_version_of_the_first_ring_stays, .end = sizeof votes / sizeof *votes, .fixture = &bare)
 {
-	struct muster_ring_entry items[] = { { .rank = 0 }, { .rank = 1 }, { .rank = 2 } };
-	struct muster_ring_entries entries = { .items = items, .count = 3 };
+	static const char *const names[] = { "a", "b", "c" };
 	struct muster_ring_agreed agreed = { 0 };
-	items[0].ready.agree = "a";
-	items[1].ready.agree = items[2].ready.agree = "b";
-	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, &agreed);
-	ck_assert_str_eq(agreed.version, "b");
-	items[0].why = NULL;
-	entries.count = 2;
-	muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, &agreed);
-	ck_assert_pstr_eq(items[0].why,
-		"excluded from the all-reduce: rank.nccl_version a, other ranks b (1 : 1, as in the first ring)");
-	ck_assert_ptr_null(items[1].why);
+	char expected[160];
+	snprintf(expected, sizeof expected, "excluded from the all-reduce: rank.nccl_version %s", votes[_i].why);
+	const char *const rounds[] = { votes[_i].first, votes[_i].left };
+	for (int round = 0; round < 2; round++) {
+		struct muster_ring_entry items[8] = { 0 };
+		struct muster_ring_entries entries = { .items = items, .count = strlen(rounds[round]) };
+		for (size_t i = 0; i < entries.count; i++) {
+			items[i].rank = (int)i;
+			items[i].ready.agree = names[rounds[round][i] - 'a'];
+		}
+		muster_ring_exclude_version_mismatches(muster_probe_find("nccl_allreduce"), &entries, &agreed);
+		ck_assert_ptr_null(items[0].why);
+		if (round == 1)
+			ck_assert_pstr_eq(items[entries.count - 1].why, expected);
+	}
 }
 
 /* An interrupted run has no trials, and what its last ring says is no evidence: 4 nodes fail in it. */

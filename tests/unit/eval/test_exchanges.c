@@ -276,6 +276,29 @@ TEST(what_comes_after_is_blocked_at_the_part)
 	}
 }
 
+/* A check of exchanges may itself come after one that waits for another check of exchanges, wherever they stand. */
+TEST_LOOP(a_check_of_exchanges_waits_for_a_check_that_waits_for_another_one, 0, 2)
+{
+	static const struct cluster cluster = { 1, 4, false, 265, 46, "" };
+	static const char e[] = "'e':{'metric':'pair.exchange_gbps','min':1,'source':'s'}",
+			  x[] = "'x':{'metric':'rank.compute_ms','max':5,'after':'e','source':'s'}",
+			  y[] = "'y':{'metric':'pair.exchange_gbps','min':300,'after':'x','source':'s'}";
+	struct muster_run run;
+	struct muster_report report;
+	make(&run, &cluster, "pair.exchange_gbps");
+	for (size_t r = 0; r < 4; r++)
+		fixture_sample(&run, &run.nodes[0].ranks[r].samples, "rank.compute_ms", NULL, muster_number(9));
+	fixture_judge(&run,
+		_i == 0 ? muster_arena_printf(run.arena, "%s,%s,%s", e, y, x)
+			: muster_arena_printf(run.arena, "%s,%s,%s", x, e, y),
+		false, &report);
+	ck_assert_uint_gt(muster_report_tally(&report, "x")->count[MUSTER_FAIL], 0);
+	ck_assert_uint_eq(muster_report_tally(&report, "y")->count[MUSTER_FAIL], 0);
+	ck_assert_uint_gt(muster_report_tally(&report, "y")->count[MUSTER_BLOCKED], 0);
+	muster_report_done(&report);
+	muster_run_done(&run);
+}
+
 /* A slow all-reduce of the whole job: where its cause stands, or how to find it. */
 TEST(a_slow_job_says_where_to_look)
 {

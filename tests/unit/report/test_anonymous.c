@@ -94,24 +94,29 @@ TEST(a_sentence_has_no_value_that_is_a_name)
 	static const struct {
 		const char *metric, *value, *observed;
 	} cases[] = { { "rank.setting", "acme:4711", "value-1:value-2 on node-1" },
+		{ "rank.setting", "4711", "4711 on node-1" }, /* another setting, whose values are no names */
 		{ "node.other_jobs", "4711 12", "value-2 value-3 on node-1" },
 		{ "node.slurm_topology", "spine0.leaf3", "switch-1.switch-2 on node-1" } };
+	enum { COUNT = sizeof cases / sizeof *cases };
 	static struct muster_label labels[] = { { "setting", { .type = MUSTER_STRING, .string = "NCCL_HOSTID" } } };
 	struct muster_run run;
-	struct muster_finding findings[3];
+	struct muster_finding findings[COUNT];
 	muster_run_init(&run);
 	struct muster_node *node = muster_run_add_node(&run, "gpu-07");
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < COUNT; i++) {
 		struct muster_sample sample = { .metric = muster_metric_find(cases[i].metric),
 			.labels = labels,
 			.label_count = i == 0,
 			.value = muster_string(cases[i].value) };
 		muster_samples_add(&node->samples, sample);
 		findings[i] = (struct muster_finding){ .metric = cases[i].metric,
+			.labels = labels,
+			.label_count = i == 0,
 			.observed = muster_arena_printf(arena, "%s on gpu-07", cases[i].value) };
 	}
-	muster_report_anonymise(&run, &(struct muster_report){ .run = &run, .findings = findings, .finding_count = 3 });
-	for (size_t i = 0; i < 3; i++)
+	muster_report_anonymise(&run,
+		&(struct muster_report){ .run = &run, .findings = findings, .finding_count = COUNT, .arena = arena });
+	for (size_t i = 0; i < COUNT; i++)
 		ck_assert_str_eq(findings[i].observed, cases[i].observed);
 	muster_run_done(&run);
 }

@@ -330,11 +330,12 @@ TEST_WITH(failed_nodes_are_those_that_failed, .end = 1, .fixture = &bare)
 	struct muster_finding findings[] = {
 		{ .status = MUSTER_FAIL },
 		{ .status = MUSTER_FAIL, .node = "?" },
-		{ .status = MUSTER_FAIL, .node = "n2" },
+		{ .status = MUSTER_FAIL, .node = "n2" }, /* found by trials: stands before those of all nodes */
+		{ .status = MUSTER_FAIL, .node = "n1" },
 		{ .status = MUSTER_FAIL, .node = "n2" },
 		{ .status = MUSTER_FAIL, .node = "n3" },
 		{ .status = MUSTER_INCONCLUSIVE, .node = "n4" },
-		{ .status = MUSTER_WARN, .node = "n1" },
+		{ .status = MUSTER_WARN, .node = "n6" },
 		{ .status = MUSTER_SKIP, .node = "n5" },
 	};
 	with_everything();
@@ -344,7 +345,7 @@ TEST_WITH(failed_nodes_are_those_that_failed, .end = 1, .fixture = &bare)
 	}
 	only_findings(findings, sizeof findings / sizeof *findings);
 	print_with(print_json);
-	has("\"failed_nodes\": [\"n2\", \"n3\"]");
+	has("\"failed_nodes\": [\"n2\", \"n1\", \"n3\"]");
 }
 
 TEST_WITH(findings_and_checks_keep_all_their_parts, .end = 1, .fixture = &bare)

@@ -90,7 +90,7 @@ TEST(a_flood_is_cut)
 TEST(a_child_that_writes_without_end_is_read_until_the_deadline)
 {
 	endless = true;
-	ck_assert_msg(sh("sleep 150 & exit 3", 300) == 0, "%s", err.text);
+	ck_assert_msg(sh("sleep 150 & exit 3", 3000) == 0, "%s", err.text);
 	ck_assert_int_eq(output.exit_code, 3);
 }
 
