@@ -12,7 +12,8 @@
  *    --expect-path       and the paths of the files of --sku and --overlay, each once
  *    --storage           in the profile full always, where this process may write (may_write)
  *    measures            the bits of what is measured only when it is asked for (settle_measures)
- *    --deadline          the profile's own time, and that of --steps, --soak, --storage and --checkpoint
+ *    --deadline          the command's own time (`muster node`: 60 s; `muster run`: 120 s, and 15 s for each 1,000
+ *                        ranks), and that of --steps, --soak, --storage and --checkpoint
  *    --localise          auto becomes off beside other work
  *    checks              which combinations are refused (check, check_storage); a refused run measures nothing
  *    --steps             the profile's own number

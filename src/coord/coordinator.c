@@ -12,11 +12,11 @@
  *   RECORD       a rank, or its leader    a record that comes apart from the barrier
  *   HEARTBEAT    a leader, or a member    the sender lives; while records are late, rank 0 waits longer for its record
  *                of a dead leader
- *   PROGRESS     a leader                 how many ranks of its node have ended each phase
+ *   PROGRESS     a leader                 how many ranks of its node have ended each phase, or have died
  *   RING_FAILED  a rank, or its leader    the scheduler of the probe cancels the ring for the other ranks
  *
- * Before the membership, and when the run was cancelled, all messages but the first two are ignored. A leader proves
- * with every message that it lives.
+ * Before the membership all messages but the first two are ignored; when the run was cancelled, all but HELLO. A leader
+ * proves with every message that it lives.
  */
 #include "coord/coordinator.h"
 

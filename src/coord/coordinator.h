@@ -54,7 +54,8 @@ void muster_coordinator_done(struct muster_coordinator *c);
 /* Move the end of the run forward by so much. */
 void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms);
 
-/* Take a message to rank 0. -1 with err when the message is malformed: then nothing changes. */
+/* Take a message to rank 0. -1 with err when the message is malformed: of a message of parts, those before the
+ * malformed one have been taken; else nothing changes. */
 int muster_coordinator_message(
 	struct muster_coordinator *c, const struct muster_message *message, struct muster_error *err);
 void muster_coordinator_poll(struct muster_coordinator *c, double now_ms);

@@ -9,8 +9,9 @@
  *   muster_finalize_alone      in place of the two before, when MPI does not start
  *
  * Expectations, the run and the report belong to one thread at a time: rank 0 waits for the thread that works, and
- * looks at nothing but the atomics of struct work. What may hang on a file system is done by that thread or, before the
- * run, by a process of its own; both can be abandoned.
+ * changes none of them. Meanwhile rank 0 reads only the atomics of struct work and struct judging, the trials (for the
+ * spool) and, in give_up(), counts and sizes of the run. What may hang on a file system is done by that thread or,
+ * before the run, by a process of its own; both can be abandoned.
  */
 #include "coord/process.h"
 #include "eval/derive.h"

@@ -11,7 +11,8 @@
  *
  * What a receiver may rely on: messages of one sender come in their order, and nothing else. A message may come twice,
  * or after its sender or its reason is gone; messages of two senders come in any order, so that a member's ENTER may
- * reach a leader that does not know yet that it leads. A malformed message is logged and changes nothing.
+ * reach a leader that does not know yet that it leads. A malformed message is logged: of a message of parts,
+ * those before the malformed one have been taken; else nothing changes.
  */
 #ifndef MUSTER_COORD_MESSAGE_H
 #define MUSTER_COORD_MESSAGE_H

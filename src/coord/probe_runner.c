@@ -230,7 +230,8 @@ void muster_probe_not_run(struct muster_supervisor *s, const char *probe, enum m
  *   there is no worker or no time                               false; its samples and its outcome stay
  *   the run was interrupted                                     false; an error with that code, and the reason
  *   there is no worker                                          false; how the worker was lost
- *   it needs a GPU, and there is none or CUDA does not start    false; why. With by_nvml it runs without CUDA
+ *   it needs a GPU, and there is none or CUDA does not start    false; why. With by_nvml a rank that has a GPU runs it
+ *                                                               without CUDA, unless the drivers are skipped
  *   no time is left                                             false; not run
  *   else                                                        true
  */

@@ -6,7 +6,8 @@
  *   a terminal, or MUSTER_TERMINAL=1       MOVING       the line over itself: CLEAR, no newline
  *   the option says `line`                 FORWARDED    whole lines: UP and CLEAR, the line, a newline. But LINES where
  *                                                       these codes could end in a file or between labels
- *   mpirun prints on this terminal         LAUNCHER     as MOVING, but on the terminal itself, while it is watched
+ *   mpirun prints on this terminal, and    LAUNCHER     as MOVING, but on the terminal itself, while it is watched
+ *     MUSTER_TERMINAL is not set
  *   none                                   LINES        "muster: 1.5 s: all-reduce", once for each phase
  *
  * The line: "  1.6 s  all-reduce: 5 of 8 ranks done, about 2 s left".
@@ -309,8 +310,9 @@ void muster_estimate_init(
 		ret->asked[MUSTER_PHASE_TRAFFIC] = options->steps * (options->long_steps ? LONG_STEP_MS : STEP_MS);
 }
 
-/* The phases from the last one to this one have ended together. Their time, without what the user asked for (a soak,
- * training steps), divided by the usual time, is the pace by which later phases are estimated. */
+/* The phases from the last one to this one have ended together. The time of all phases since the inventory, without
+ * what the user asked for (a soak, training steps), divided by their usual time, is the pace of later phases. The pace
+ * stays between least_pace and MOST_PACE. */
 void muster_estimate_phase(struct muster_estimate *estimate, int phase, double now_ms)
 {
 	double elapsed = now_ms - estimate->began_ms, usual = 0, asked = 0;

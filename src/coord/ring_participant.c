@@ -17,7 +17,9 @@
  *   role         what follows                     its outcome
  *   MEMBER       RING_ID barrier, then the ring   of this ring; after a trial: unchanged
  *   IDLE         RING_ID barrier                  unchanged
- *   EXCLUDED     RING_ID barrier                  not run, and why; between rounds of traffic: unchanged
+ *   EXCLUDED     RING_ID barrier                  not run, and why
+ *   EXCLUDED,    the next RING barrier            unchanged
+ *     between rounds of traffic
  *   TRAFFIC      the round of traffic             of the probe of the traffic
  *   WAITS        the next RING barrier            unchanged
  *   NO_TRAFFIC   the next RING barrier            of the probe of the traffic: not run, and why

@@ -287,8 +287,8 @@ static void send_places(struct muster_ring_scheduler *s, const struct muster_rin
 	free(places);
 }
 
-/* A ring of all ranks that can take part, after trials on nodes with s->in only: before, a node without it was late for
- * the last ring. part REST: of the ranks that have begun it. */
+/* A ring of all ranks that can take part. After trials only those on nodes with s->in. Without trials s->in is ignored,
+ * since a node without it was merely late for the last ring. part REST: of the ranks that have begun it. */
 static void schedule_full(
 	struct muster_ring_scheduler *s, struct muster_ring_entries *entries, enum muster_ring_part part, double now_ms)
 {
@@ -463,7 +463,8 @@ static void begin_visit(struct muster_ring_scheduler *s, int visit)
  *
  *   before this                         next
  *   nothing (round < 0)                 a full ring of all ranks that can take part begins
- *   a full ring that has begun          the rest of it; if a worker has died since, a whole full ring
+ *   a full ring that has begun          the rest of it; if a worker has died since, a whole full ring; if a rank has
+ *                                       failed in it, as after a failed full ring
  *   a full ring, some ranks lost        a full ring without them, up to FULLS_MAX
  *   a full ring, well                   rounds of traffic, as long as there are any
  *   a full ring, failed; traffic over   trials, if localise asks for them and there are several nodes; else over

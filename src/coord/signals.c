@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* signals.c - a run ends early after a signal, or when MPI_Init does not return
  *
- * The handler only notes the first signal and its time, and posts a semaphore (sem_post is allowed in a handler). Two
- * readers: event_loop.c asks in each turn (muster_signals_received); while MPI_Init runs in the main thread and cannot
- * ask, a thread waits for the semaphore. That thread and the main one agree by one atomic state, which leaves WATCHING
- * once:
+ * The handler notes the first signal and its time, and posts a semaphore (sem_post is allowed in a handler). A further
+ * signal more than ECHO_MS later ends the process at once. The first signal has two readers: event_loop.c asks in each
+ * turn (muster_signals_received); while MPI_Init runs in the main thread and cannot ask, a thread waits for the
+ * semaphore. That thread and the main one agree by one atomic state, which leaves WATCHING once:
  *
  *   WATCHING ── a signal, or until_ms ──▶ LATE    late() ends the process; the main thread, should it come, waits
  *            └─ MPI_Init has returned ──▶ ENDED   the thread ends without calling late()

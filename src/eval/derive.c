@@ -140,7 +140,7 @@ static struct muster_limit network_of(
 
 /* Take a node's part in: the lowest limits of its ranks, and of the node its network adapters, as a whole and divided
  * by its ranks in the ring. A node of which no rank took part counts for nothing. A rank counts as joined when NVLink
- * reaches all other GPUs that the node shows, or as many as it has ranks, if that is more. */
+ * reaches all other GPUs that the node shows, or as many as it has ranks in the ring, if that is more. */
 static void add_node(struct derivation *d, const struct muster_node *node)
 {
 	size_t members = 0;

@@ -17,7 +17,8 @@
  *   node.broadcast_hash                     rank.broadcast_hash
  *   job.broadcast_gbps                      rank.broadcast_gbps: the slowest node
  *   job.shared_read_gbps                    rank.shared_read_gbps of the node that read
- *   rank.broadcast_wrong, job of the same   rank.broadcast_hash: whether a rank has what the reader of its shard had
+ *   rank.broadcast_wrong,                   rank.broadcast_hash: whether a rank has what the reader of its shard had
+ *   job.broadcast_wrong
  *   job.broadcast_transport                 rank.nccl_transport
  *
  * In a broadcast the data are cut into shards, which ranks of one node read and send. A sample of a shard has its

@@ -105,7 +105,10 @@ static bool same_reason(const struct muster_draft *draft, const struct muster_fi
  *   the node is another one      no
  *   the draft has observations   no: it stands for one place with several labels
  *     of other labels
- *   neither has a cause          yes, where they differ in nothing but the port, or but the name of the GPU or port
+ *   neither has a cause, and     yes
+ *     they differ in nothing
+ *     but the port, or but the
+ *     name of the GPU or port
  *   one is about no rank         no
  *   one of them has a cause      yes, where check, status and cause are equal, whatever was observed
  *   else                         yes, where they differ in nothing but the rank

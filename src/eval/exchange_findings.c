@@ -17,6 +17,7 @@
  *   one node, and one exchange is slower than the others (SLOWER), and   check the links of these two first
  *     no faster than the job (AS_SLOW)
  *   the speed of some exchange passed                                    no single part is slow
+ *   no exchange was measured, and the profile is quick                   run with --profile standard
  */
 #include "eval/exchanges.h"
 

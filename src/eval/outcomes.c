@@ -2,8 +2,9 @@
 /* outcomes.c - what the end of a probe on one rank says of the rank and its node
  *
  *   crashed or hung        fails, unless no check wants the probe; inconclusive where it waited for a server
- *   error of the machine   fails where a check requires a value; else it is skipped, unless traffic broke
- *   any other error        inconclusive where a check requires a value; else it is skipped
+ *   error of the machine   fails where a check requires a value; else it is skipped, unless traffic broke that an
+ *                          optional check wants
+ *   any other error        inconclusive in the same cases, else skipped
  *
  * What one rank says is not yet blame: of a ring, causes.c compares what all ranks say.
  */

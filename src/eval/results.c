@@ -12,7 +12,7 @@
  *   rank, gpu   what the rank has for the probe, else what it has for being missing
  *   node, port  what the leader of the node has for the probe; where the rank that measured the node is gone, what a
  *               missing rank of the node has
- *   job         what any rank has: a probe that failed, else one that did not run, else a missing rank
+ *   job         what any rank has: a probe that failed, else any other finding about the probe, else a missing rank
  */
 #include "eval/drafts.h"
 
@@ -39,8 +39,8 @@ void muster_result_value(
 /* The finding takes its words from the answer, else from the check (its tally). Then missing GPUs or ports are added to
  * `observed`, and the advice gets its values. Then causes that the file knows are looked at (muster_known_cause), which
  * may replace advice and action code. A cause that another finding of the node reports already blocks this result.
- * Otherwise the finding becomes a draft. A bad answer is noted with its place in either case, for the checks that come
- * after this one. */
+ * Otherwise the finding becomes a draft. For the checks that come after this one, a blocked result is noted with its
+ * place as a failure, whatever its status is. Of a draft only a bad answer is noted, with its own status. */
 void muster_result_take(struct muster_eval *eval, size_t at, struct muster_place place,
 	const struct muster_sample *sample, struct muster_check_answer answer)
 {

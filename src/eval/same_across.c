@@ -275,8 +275,8 @@ static void tell_odd(const struct across *a, const struct across_peer *peer, con
 	a->tell(a->arg, &result);
 }
 
-/* Each peer's result: a pass, or a finding. False, and no result, where no part of any peer is odd, though a usual peer
- * is known without any part being odd. */
+/* Each peer's result: a pass, or a finding. With a usual peer there is always a result. Without one: false, and no
+ * result, where no part of any peer is odd. */
 static bool tell_all(const struct across *a, const struct compared *all, const char *expected)
 {
 	size_t most = 1, any = all->usual != NULL;

@@ -6,10 +6,11 @@
  *
  * The way of a file, with `--sku Standard_ND96asr_v4 --overlay site.json`:
  *   find_file     the name is a file of the configuration folder, or a vmSize that one of these files identifies
- *   read_chain    that file, then what it extends, then what this one extends: common.json is read last, and is on top
+ *   read_chain    that file, then what it extends, then what this one extends: events.json is read last, and is on top
  *                 of the stack of layers, which therefore grows downwards
  *   read_layer    the overlay, behind the file
- *   merge_layers  {} <- common.json <- family-nd.json <- ... <- Standard_ND96asr_v4.json <- site.json
+ *   merge_layers  {} <- events.json <- common.json <- family-azure.json <- family-nd.json <- ...
+ *                 <- Standard_ND96asr_v4.json <- site.json
  *   parse.c       the merged tree becomes checks. The layers stay until then: a problem names the file that said the
  *                 value last, and a check remembers which file changed which of its keys
  *

@@ -217,8 +217,8 @@ struct thresholds {
 };
 
 /* Load the expectations of a machine type, and add its thresholds: operands "min" and "max" that fail a check by
- * themselves. Not those of shares and of limits for each of something, since these are no numbers of the metric's unit,
- * and not 0, from which no share can be taken. A type without a file has no thresholds, and a note says so. */
+ * themselves. Not those of shares and of limits by a count ("limit_per"), since these are no numbers of the metric's
+ * unit, and not 0, from which no share can be taken. A type without a file has no thresholds, and a note says so. */
 static void add_type(struct thresholds *all, const char *type)
 {
 	const struct muster_history_filter *filter = &all->question->filter;

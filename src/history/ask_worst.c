@@ -27,7 +27,7 @@ struct member {
 	struct muster_timeline series;
 	double median;
 	double score;  /* modified z-score; below 0 is worse */
-	double share;  /* of the population that is not better, this member included */
+	double share;  /* of the population that is worse, with this member itself counted */
 	double middle; /* the median of the population */
 	size_t peers;  /* how many members the population has */
 };

@@ -6,7 +6,7 @@
  * arena, so that items are found by comparing pointers.
  *
  * Within a report values come in the order of its samples, which is nearly the same in each report: the item of the
- * next value is most often the one behind the item of this value, and is looked for there first.
+ * next value is most often the item of this value or the one behind it, and is looked for there first.
  */
 #include "history/baseline.h"
 

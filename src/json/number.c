@@ -137,9 +137,9 @@ static size_t number_end(const char *text, size_t at, size_t length)
 	return at;
 }
 
-/* digits / 10^places, rounded as strtod rounds. Up to 2^53 digits are exact in a double, and so is 10^places up to 19;
- * then one division rounds once. Larger digits: with 64 bits more the quotient has more bits than a double, and its
- * last bit says whether there is a rest, so that the one conversion to double rounds correctly. */
+/* digits / 10^places, rounded as strtod rounds. `digits` up to 2^53 is exact in a double, and so is 10^places up to
+ * places 19; then one division rounds once. A larger `digits`: with 64 bits more the quotient has more bits than a
+ * double, and its last bit says whether there is a rest, so that the one conversion to double rounds correctly. */
 static double quotient(uint64_t digits, size_t places)
 {
 	if (digits < (uint64_t)1 << MANTISSA_BITS)

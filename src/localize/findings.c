@@ -5,7 +5,7 @@
  * trials of its own. Nodes are numbered three times here: by their place in the run, among those that were tried
  * (blame.c's numbers), and in the order of their names, by which trials of a saved report are matched with nodes.
  *
- * What is reported, in this order (enum kind):
+ * What is reported, in this order (names of enum kind):
  *   ring.suspect   NODE_ALONE        a node whose own all-reduce failed
  *   ring.suspect   NODE_WITH_OTHERS  a node that fails with nodes that work with others
  *   ring.split     SPLIT             groups of nodes that work within, and not with each other
@@ -353,7 +353,8 @@ static bool rest_is_explained(const struct trial_set *d)
 	return muster_suspects_explain_ring(&d->suspects, in);
 }
 
-/* The last full ring has no suspect in it, and did not work. One of two nodes or of one is an attempt like others. */
+/* The last full ring has no suspect in it, and did not work. One of two nodes or of one is an attempt like others,
+ * unless it ran out of time. */
 static void report_rest(struct trial_set *d)
 {
 	const struct muster_trial *rest = d->rest;

@@ -100,11 +100,11 @@ static void join_neighbours(const struct muster_pairs_groups *groups, int round,
 
 /* ---- tournaments ---- */
 
-/* The partner of `place` in a round-robin tournament by the circle method: with an odd number of places, places 0 to
- * m - 1 stand on a circle of m = size or size - 1, and the sum of two partners is the round modulo m. Returns size when
- * the place has none: it is free, or the two are neighbours on the cycle and have had their round as an edge. With
- * eight places m is 7: in round 3 the pairs are those whose sum is 3 or 10, 0-3, 1-2 (neighbours), 4-6, and 5 with
- * place 7, because 5 + 5 is 10. */
+/* The partner of `place` in a round-robin tournament by the circle method: places 0 to m - 1 stand on a circle, m being
+ * the odd one of size and size - 1, and the sum of two partners is the round modulo m. Returns size when the place has
+ * none: it is free, or the two are neighbours on the cycle and have had their round as an edge. With eight places m is
+ * 7: in round 3 the pairs are those whose sum is 3 or 10, 0-3, 1-2 (neighbours), 4-6, and 5 with place 7, because 5 + 5
+ * is 10. */
 static size_t tournament_partner(size_t size, size_t place, size_t round)
 {
 	size_t m = size % 2 == 0 ? size - 1 : size, other;

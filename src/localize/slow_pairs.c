@@ -5,7 +5,8 @@
  * NIC too, so its exchanges through NICs say nothing of the NIC. What is slow in an NVLink domain between nodes alone
  * is a node, or a GPU's way to other nodes, and comes second.
  *
- * For each medium the same steps:
+ * For each medium these steps, but name_left once for both kinds of NVLink. For NVLink within a node suspect_by_rails
+ * comes after suspect:
  *   look           what the exchanges say of each rank: any good one, any slow one, with how many others
  *   suspect        a rank without a good exchange, slow with two others, one of which is well elsewhere
  *   name_suspects  suspected ranks become GPUs; all ranks of a NIC the NIC; all NICs of a node the node

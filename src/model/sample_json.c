@@ -381,7 +381,6 @@ static void write_metric(struct muster_json_writer *w, const void *from)
 	muster_json_writer_string(w, (*(const struct muster_metric *const *)from)->name);
 }
 
-/* A sample with the counts of its arrays. */
 /* A sample with the counts of its arrays, as the table of fields needs them: object_write.c looks for a size_t beside
  * each array. */
 struct written {

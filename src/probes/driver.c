@@ -2,7 +2,8 @@
 /* driver.c - how NVML and CUDA started, and what of the NVIDIA driver the node has: module, libraries, files
  *
  * The leader also yields the module, the libraries and the device files: they say what is wrong where neither library
- * starts. No check evaluates these values; the causes of an expectation file are recognised by them.
+ * starts. No check but same.driver_flavour evaluates these values; the causes of an expectation file are recognised by
+ * them.
  *
  * Whether NVML or CUDA start is known before any probe runs: the worker has called cuInit, and a worker that died of a
  * library is replaced by one that does not open it again (muster_library_refuse). This probe only puts the answers into

@@ -179,7 +179,7 @@ static CUresult allocate(struct muster_load *load)
 	return result;
 }
 
-/* All that is free but the reserve. Another process may take memory meanwhile: then ask and try again, three times. */
+/* All that is free, of coherent memory a share, but the reserve. Three attempts: another process may take memory. */
 static int take_memory(struct muster_load *load, struct results *results, struct muster_error *err)
 {
 	const struct muster_cuda *cuda = load->cuda;

@@ -8,10 +8,9 @@
  *   kernel_event.h   which event the line of a record tells of, if any; the tally, which counts equal events
  *   here             which of them are of the run, whose GPU it was, and the samples
  *
- *
  * Which records are of the run: those not older than the supervisor, which is the parent of this process. run reads the
- * log up to now, finish what came since; static `history` is what finish needs of run. A replaced worker has none,
- * reads the log from its beginning, and tells only what is of the run.
+ * log up to now, finish what came since; static `history` is what finish needs of run. A worker that replaces another
+ * one has none, reads the log from its beginning, and tells only what is of the run.
  *
  * Of Xids, those before the driver was loaded last, or before the reset that cures them, are left out (kernel_tally.c):
  * the time at which the driver was loaded is that of its lines in the log, or where these are overwritten that of its

@@ -103,7 +103,7 @@ struct thread {
 	hwloc_const_cpuset_t cpus; /* of its core */
 	pthread_t id;
 	bool barred;             /* this process may not use the core */
-	char why[192];           /* why there is no memory, or no thread; "" of a barred one */
+	char why[192];           /* why there is no memory, or no thread */
 	unsigned char *memory;   /* all three arrays; NULL: the thread only meets the others */
 	size_t mapped;           /* bytes of memory */
 	bool bound;              /* memory is hwloc's, else of mmap */

@@ -200,10 +200,11 @@ static bool same_size(const struct muster_sample *a, const struct muster_sample 
 		       muster_label_number(b->labels, b->label_count, "ranks");
 }
 
-/* A sample that only one of the runs has is a change, with two exceptions. The other run has no sample of this metric
- * at all: then its version or its options did not measure the metric, which says nothing of the machine. The metric is
- * one of the whole job, and the other run's samples of it have other labels "nodes" and "ranks", as those of an
- * all-reduce do in a job of another size; the comparison's note says so. */
+/* A sample that only one of the runs has is a change, with three exceptions. The metric drifts: its values are not
+ * compared. The other run has no sample of this metric at all: then its version or its options did not measure the
+ * metric, which says nothing of the machine. The metric is one of the whole job, and the other run's samples of it have
+ * other labels "nodes" and "ranks", as those of an all-reduce do in a job of another size; the comparison's note says
+ * so. */
 static void compare_single(struct muster_match *m, const struct muster_sample *only, bool is_before)
 {
 	const struct muster_metric *metric = only->metric;

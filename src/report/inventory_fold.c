@@ -9,7 +9,7 @@
  * 1. Groups: nodes whose rows have equal keys and texts in all columns but the `own` ones (compare_nodes).
  * 2. The usual text of each cell over all groups, weighed by their numbers of nodes (find_usual).
  * 3. A block for each group, the largest first, at most BLOCKS_MAX (make_block). A cell whose text is not the usual one
- *    is marked; a row that most nodes have and the group has not is added as "absent".
+ *    is marked; a row that at least half of the nodes have and the group has not is added as "absent".
  *
  *   nodes              state of mlx5_ib0/1    usual     block
  *   sim-1 to sim-10    ACTIVE                 ACTIVE    "sim-[1-10] (10 nodes)", nothing is marked

@@ -79,8 +79,8 @@ static bool differs(const struct muster_kind *kind, size_t offset)
 	return false;
 }
 
-/* What to do about all findings of the kind; NULL when the first one has no advice. The index of a GPU goes before its
- * bus id does: without the bus id behind it, it could not be found. */
+/* What to do about all findings of the kind; NULL when the first one has no advice. The index of a GPU is removed
+ * before its bus id is replaced: without the bus id behind it, it could not be found. */
 static const char *action_of(const struct muster_kind *kind, struct muster_arena *arena)
 {
 	const struct muster_finding *first = kind->items[0];

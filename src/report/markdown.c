@@ -4,8 +4,8 @@
  * Texts that a machine gave are made printable, and what Markdown or HTML would take for more than text is escaped.
  *
  * A heading with the verdict, then tables, each only where it has rows: kinds of faults, the nodes to exclude, findings
- * with the worst status first, blocked checks by their cause, the placement by Slurm, speeds, slowest ranks. Findings
- * and places beyond ROWS_MAX are only counted.
+ * with the worst status first, blocked checks by their cause, the placement by Slurm, speeds, slowest ranks. Kinds,
+ * findings and places beyond ROWS_MAX are only counted.
  */
 #include "muster/report.h"
 #include "model/share.h"

@@ -12,11 +12,12 @@
  *   findings, checks
  *   sku                          the same; its name becomes run->judged_as in any case
  *   simulated                    must agree with run.job.simulated
- *   muster, slowest              only their types are checked: both follow from the run
+ *   muster, slowest              only their types are checked: the writer's version says nothing of the run, and
+ *                                slowest follows from the run
  *   run                          model/run_json.h
  *
- * All but the first two keys of a report need "run" before them, while the writer puts the run last: the stream keeps
- * their text until the run is read.
+ * All keys but "schema_version" and "run" itself need "run" before them, while the writer puts the run last: the stream
+ * keeps their text until the run is read.
  */
 #include "muster/report.h"
 

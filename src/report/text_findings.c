@@ -121,7 +121,7 @@ static void print_blocked(const struct muster_text_page *page, const struct must
 	free(text);
 }
 
-/* "FAIL  sim-1, GPU 000b:00:00.0, rank 4: copies to the GPU  [copy.h2d]", and what is known of it */
+/* "FAIL sim-1, GPU 3 (000b:00:00.0), rank 4: copies to the GPU [copy.h2d]", and what is known of it */
 static void print_block(const struct muster_text_page *page, const struct muster_finding *finding, bool with_source)
 {
 	const struct muster_tally *tally = muster_report_tally(page->report, finding->check);

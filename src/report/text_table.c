@@ -37,8 +37,8 @@ enum {
 	GAP = 2,             /* blanks between columns */
 };
 
-/* What a cell shows: the worst status and how often, "pass" if there is none but the probe ran, else nothing or "n/a".
- */
+/* What a cell shows: the worst status and how often, "pass" if there is none but the probe ran, else "not run" or
+ * "n/a". */
 struct cell {
 	unsigned int count[MUSTER_STATUS_COUNT];
 	bool ran; /* the probe ended well on a rank of this node */
@@ -53,7 +53,7 @@ struct row {
 
 struct table {
 	size_t columns;
-	bool *judged;     /* columns with at least one evaluated check */
+	bool *judged;     /* columns with a check that applies to this run, or a finding that is no skip */
 	bool *shown;      /* columns in which not everything is pass or not applicable */
 	struct row *rows; /* the nodes in their order, then the job */
 	size_t row_count;

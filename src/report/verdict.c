@@ -224,7 +224,7 @@ struct entry {
 	size_t index, place;      /* in the report: of the finding; of the first finding at its place */
 };
 
-/* Findings about the whole job come after all nodes. */
+/* Findings about the whole job come before all nodes. */
 static int compare_nodes(const struct entry *x, const struct entry *y)
 {
 	const char *a = x->finding->node, *b = y->finding->node;

@@ -3,14 +3,14 @@
  *
  * FUNCTION is a function of a stand-in, one that the preloaded library answers, or "dlopen:SONAME"; K is the call that
  * counts, the first one when left out. HOW is a word, or for a function of CUDA or NVML a code that it returns, or a
- * time that it takes: "803", "40s"; without K every call does so. With BUS-ID, only calls about this GPU. The scenario
- * and the stand-ins read the same words.
+ * time that it takes: "803", "40s"; without K every call does so. With BUS-ID, a call does so only if
+ * the call is about this GPU; K counts all calls. The scenario and the stand-ins read the same words.
  *
  *   cuInit:segv                          the first call of cuInit crashes
  *   ncclAllReduce#3:hang                 the third call never returns
  *   dlopen:libnccl.so.2:exit             the process ends when it loads NCCL
  *   nvmlInit_v2:18                       every call returns 18
- *   cuMemAlloc_v2#2:2@0003:00:00.0       of the calls for this GPU, the second one returns 2
+ *   cuMemAlloc_v2#2:2@0003:00:00.0       the second call of all returns 2, if it is for this GPU
  *   cuInit:40s                           every call takes 40 s
  *
  * Such a text is the VALUE of a fault (fault_rank.c), then an element of a rank's `deaths` in cluster.json, and at

@@ -68,8 +68,8 @@ static const char *find(const struct muster_sim_scope *scope, const char *name, 
 	return NULL;
 }
 
-/* Print the text from `from` to `to`, where ${NAME} becomes what the name is, and ${NAME:WIDTH} is padded: to the left
- * with a negative WIDTH, as "%*s" of printf does it. */
+/* Print the text from `from` to `to`, where ${NAME} becomes what the name is. ${NAME:WIDTH} is filled up with blanks in
+ * front of it, or behind it when WIDTH is negative, as "%*s" of printf does it. */
 static void expand(
 	struct muster_sim_files *f, const struct muster_sim_scope *scope, const char *from, const char *to, FILE *out)
 {

@@ -2,8 +2,8 @@
 /* hostlist.h - lists of host names as Slurm writes them: "gpu-[1-3,7],rack[1-2]-node[01-10]"
  *
  * A bracket holds numbers and ranges of them; the first number's leading zeros hold for its whole range. Several
- * brackets in one name give every combination, and the number of the last bracket changes fastest. Commas, blanks and
- * newlines separate names, which have letters, digits and . _ - only.
+ * brackets in one name give every combination, and the number of the last bracket changes fastest. Commas and white
+ * space separate names, which have letters, digits and . _ - only, and # for a further host of one name (gpu-1#2).
  */
 #ifndef MUSTER_SLURM_HOSTLIST_H
 #define MUSTER_SLURM_HOSTLIST_H
@@ -20,7 +20,7 @@ enum { MUSTER_HOSTS_MAX = 65536, MUSTER_HOST_NAME_MAX = 255 };
 int muster_hostlist_expand(const char *text, struct muster_arena *arena, const char *const **ret, size_t *ret_count,
 	struct muster_error *err);
 
-/* The shortest list of these names that has one bracket in a name: sorted, each once; malloc'd. "" for none. */
+/* A list of these names with at most one bracket in a name: sorted, each once; malloc'd. "" for none. */
 char *muster_hostlist_compress(const char *const *names, size_t count);
 
 /* Sort the names in place as such a list has them, gpu-9 before gpu-10, each once. Returns how many remain. */

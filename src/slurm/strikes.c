@@ -2,7 +2,9 @@
 /* strikes.c - soft findings of nodes and when they were first seen
  *
  * The file is read at the start of `muster drain` or `muster resume`, changed in memory, and written at the end with
- * --apply. It has two lists of one form:
+ * --apply. `muster nodes --waiting` only reads it. With --history the history takes the place of the file.
+ *
+ * The file has two lists of one form:
  *
  *    { "strikes": [ { "node": "gpu-2", "check": "copy.h2d", "part": "000b:00:00.0",
  *                     "first": "2026-11-29T12:00:00Z", "by": "prolog" } ],

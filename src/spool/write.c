@@ -8,9 +8,10 @@
  * All ranks of a node append to one file (O_APPEND), whose lines are therefore mixed; "by" tells them apart. When a
  * line is synced to the disk:
  *
- *   header, trial, end, outcome, facts of the rank    soon, after the write that has the line
- *   sample, step, place                               QUIET_MS after the last line, or together with one of the others
- *   each of these, with more than CROWDED ranks       QUIET_MS after the last line only
+ *   header, trial, end, outcome, kept, facts of the rank   soon, after the write that has the line
+ *   sample, step, place                                    QUIET_MS after the last line, or together with one of the
+ *                                                          others
+ *   each of these, with more than CROWDED ranks            QUIET_MS after the last line only
  */
 #include "spool/write.h"
 

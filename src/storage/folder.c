@@ -19,7 +19,6 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-/* A folder that may be entered need not be readable. */
 enum { FLAGS = O_PATH | O_DIRECTORY | O_CLOEXEC };
 
 static int refuse_open(const char *folder, const char *part, int at, struct muster_error *err)
@@ -64,7 +63,8 @@ static int open_as_is(const char *folder, struct muster_error *err)
 	return at < 0 ? refuse_open(folder, folder, AT_FDCWD, err) : at;
 }
 
-/* Whether this user may write into the opened folder. AT_EACCESS: by the effective user, as open(2) would decide. */
+/* Whether muster may use the opened folder: it belongs to this user or to root, and this user may write into it.
+ * AT_EACCESS: by the effective user, as open(2) would decide. */
 static int look_at(int at, const char *folder, struct muster_error *err)
 {
 	struct stat status;

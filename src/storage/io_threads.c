@@ -125,7 +125,6 @@ static void *make(unsigned depth, struct muster_error *err)
 	pthread_cond_init(&state->some_wait, NULL);
 	pthread_cond_init(&state->some_done, &monotonic);
 	pthread_condattr_destroy(&monotonic);
-	/* signals are for the threads that expect them */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
 	while (!error && state->thread_count < depth && state->thread_count < THREADS_MAX) {

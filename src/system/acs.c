@@ -100,7 +100,6 @@ int muster_acs_add(const char *device, struct muster_acs_bridges *bridges, struc
 	bool below_root_port = false;
 	if (!realpath(device, path))
 		return muster_fail(err, MUSTER_EIO, "%s: %s", device, strerror(errno));
-	/* /sys/devices/pci0000:00/ROOT PORT/SWITCH, UP/SWITCH, DOWN/DEVICE */
 	for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
 		*slash = '\0';
 		bool is_bridge = muster_bus_id_normalise(strrchr(path, '/') + 1, bus_id, sizeof bus_id, NULL) == 0;

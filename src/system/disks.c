@@ -56,8 +56,8 @@ static int names_in(const char *folder, const char *part, struct muster_names *r
 	return muster_sysfs_names(path, ret, err);
 }
 
-/* The folder of a device: a partition's is below that of its disk. */
-/* /sys/block has whole disks only. For a partition, the disk is the one whose name the partition's name begins with. */
+/* The folder of a device: a partition's is below that of its disk. /sys/block has whole disks only. For a partition,
+ * the disk is the one whose name the partition's name begins with. */
 static int find_folder(const char *root, const char *device, char *ret, size_t size, struct muster_error *err)
 {
 	struct muster_names disks = { 0 };
@@ -246,7 +246,6 @@ static const char *layout_of_lvm(const char *root, const char *device, size_t sl
 static int walk(
 	const char *root, const char *device, int depth, struct muster_volume *volume, struct muster_error *err);
 
-/* An array of md, or a device of the mapper. */
 /* An array of md, or a device of the mapper: note what it is, and walk on through its slaves. */
 static int walk_slaves(const char *root, const char *device, const struct muster_names *slaves, int depth,
 	struct muster_volume *volume, struct muster_error *err)

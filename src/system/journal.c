@@ -251,9 +251,8 @@ static bool read_entries(struct reading *r, sd_journal *journal)
 	return false;
 }
 
-/* Whether the file could be opened; *ret_last as read_entries. */
-/* Matches of different fields must both be fulfilled: records of the kernel itself, and no messages that programs wrote
- * to /dev/kmsg. */
+/* 0, or -1 where the file could not be opened; *ret_last as read_entries. Matches of different fields must both be
+ * fulfilled: records of the kernel itself, and no messages that programs wrote to /dev/kmsg. */
 static int read_one(struct reading *r, const char *path, bool *ret_last, struct muster_error *err)
 {
 	static const char transport[] = "_TRANSPORT=kernel", facility[] = "SYSLOG_FACILITY=0";

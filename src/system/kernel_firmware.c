@@ -16,8 +16,8 @@
  *    read forwards     its "Error N, type:" comes first; the next one, or another record, ends the section
  *    read backwards    its "Error N, type:" comes last, and ends the section itself
  *
- * found() is called once for each section; of a record without a section that was read, once, and only when its
- * severity is above corrected.
+ * found() is called once for each section whose severity, or that of its record, is known; of a record without a
+ * section that was read, once, and only when its severity is above corrected.
  */
 #include "system/kernel_words.h"
 

@@ -198,7 +198,7 @@ static int read_device(struct muster_kernel_log *log, struct reading *r, struct 
 		if (got < 0 && errno == EAGAIN)
 			break;
 		if (got < 0 && (errno == EPIPE || errno == EINVAL || errno == EINTR) && refusals++ < REFUSALS_MAX)
-			continue; /* EPIPE: records were overwritten before they were read; it goes on with the next */
+			continue;
 		if (got < 0)
 			return muster_fail(err, MUSTER_EIO, "read /dev/kmsg: %s", strerror(errno));
 		if (got == 0)
@@ -261,7 +261,6 @@ static int read_parts(int fd, struct reading *r, off_t from, off_t to, off_t *re
 		ended = ended || last;
 		if (last && lines && lines <= last)
 			go_on = give_lines(r, lines, (size_t)(last + 1 - lines));
-		/* a line that is longer than a part is left out */
 		to = begin > from && lines && lines <= last ? begin + (lines - text) : begin;
 		go_on = go_on && (to == from || !is_over(r));
 	}

@@ -126,7 +126,7 @@ static bool is_enroot(const char *root)
 static bool has_mark(const char *root, const char *file, const char *variable)
 {
 	char path[PATH_MAX];
-	if (variable) /* of this process: it says nothing of another root */
+	if (variable)
 		return !*root && getenv(variable);
 	snprintf(path, sizeof path, "%s%s", root, file);
 	return access(path, F_OK) == 0;

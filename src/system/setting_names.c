@@ -53,9 +53,9 @@ static bool is_there(const struct muster_names *names, const char *word, size_t 
 	return false;
 }
 
-/* lists: of interfaces and of adapters; one that does not matter is empty. */
-/* The words of the list for which there is no device, joined by ", "; "none" when all are there. The port behind ":"
- * does not count. "all" and patterns with *, ? or [ are not looked for. */
+/* lists: of interfaces and of adapters; one that does not matter is empty. Returns the words of the list for which
+ * there is no device, joined by ", "; "none" when all are there. The port behind ":" does not count. "all" and patterns
+ * with *, ? or [ are not looked for. */
 static const char *lacking_devices(
 	const struct muster_names lists[2], const char *value, bool whole, struct muster_arena *arena)
 {

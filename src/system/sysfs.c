@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* sysfs.c - the small files, directories and links of sysfs
  *
- * Each function reads one file, directory or link, whole or not at all, and names the path in its error.
+ * Each function that reads takes a value from a file, a directory or a link, whole or not at all. Those with an `err`
+ * name the path in it.
  */
 #include "system/sysfs.h"
 
@@ -88,7 +89,6 @@ int muster_bus_id_normalise(const char *bus_id, char *ret, size_t size, struct m
 {
 	char domain[9], bus[3], device[3], function[2], text[32];
 	int used = 0;
-	/* digits as texts: %x would take blanks, signs and 0x */
 	if (sscanf(bus_id, "%8[0-9a-fA-F]:%2[0-9a-fA-F]:%2[0-9a-fA-F].%1[0-7]%n", domain, bus, device, function,
 		    &used) != 4 ||
 		bus_id[used] || strlen(bus) != 2 || strlen(device) != 2 || device[0] > '1')

@@ -91,8 +91,8 @@ struct deflater {
 	unsigned char buffer[ROOM];
 };
 
-/* 0, or -1 with errno. */
-/* Deflate `length` bytes and write what comes out. deflate has more to give as long as it fills the whole buffer. */
+/* Deflate `length` bytes and write what comes out: 0, or -1 with errno. deflate has more to give as long as it fills
+ * the whole buffer. */
 static int deflate_all(struct deflater *d, const char *text, size_t length, int flush)
 {
 	int code = Z_OK;

@@ -91,7 +91,7 @@ static int open_once(struct muster_library *library, struct muster_error *err)
  * and it does not wait while another library is being opened. */
 int muster_library_open(struct muster_library *library, struct muster_error *err)
 {
-	if (!library->tried) { /* else nothing changes any more, so that no call waits until another library is open */
+	if (!library->tried) {
 		pthread_mutex_lock(&opening);
 		if (!library->tried) {
 			open_once(library, &library->error);

@@ -115,7 +115,6 @@ const char *muster_nccl_log_read(size_t *ret_length, struct muster_error *err)
 	}
 	if (!text)
 		text = muster_calloc(LOG_BYTES_MAX + 1, 1); /* pages that the log does not reach are never touched */
-	/* NCCL opens its log anew when it begins. */
 	if (fstat(log_fd, &file) == 0 && file.st_size < (off_t)read)
 		read = 0;
 	while (read < LOG_BYTES_MAX && (more = pread(log_fd, text + read, LOG_BYTES_MAX - read, (off_t)read)) > 0)
@@ -432,7 +431,6 @@ static bool is_tuning(const char *info)
  * only warnings are kept. What does not fit is cut at the front: the newest lines say most. */
 const char *muster_nccl_log_tail(const char *text, size_t length, char *out, size_t size)
 {
-	/* A ring of the last lines; warnings drive the others out. */
 	char *copy = muster_nccl_lines_copy(text, length), *rest = copy, *last[TAIL_LINES], *line, *joined;
 	size_t count = 0, joined_length;
 	bool warned = false;

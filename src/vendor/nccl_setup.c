@@ -35,7 +35,6 @@ static void take(char *ret, size_t size, const char *from, const char *stops)
 	snprintf(ret, size, "%.*s", (int)length, from);
 }
 
-/* A file that is named as a path wins over a mere name. */
 /* A name that is set by a variable may come before or after the path that was really opened: a path is never replaced
  * by a mere name. */
 static void take_file(struct muster_nccl_setup *setup, const char *file)

@@ -9,8 +9,9 @@
  *   rest                    is tested, and freed after the first visit for NCCL and the probes that follow
  *
  * There is a rest in the profile standard without a soak, if what follows needs less than a quarter of the GPU's memory
- * and less than half of what is tested: 8 GiB, 32 MiB for each rank, and the largest all-reduce. Else `memory` is all
- * that is tested, and is freed; later visits then allocate up to 4 GiB for their windows.
+ * and less than half of what is tested: 8 GiB, 32 MiB for each rank up to 1,024, and the larger one of --min-bytes and
+ * --max-bytes, if set. Else `memory` is all that is tested, and is freed; later visits then allocate up to 4 GiB for
+ * their windows.
  */
 #ifndef MUSTER_PROBES_GPU_LOAD_LOAD_H
 #define MUSTER_PROBES_GPU_LOAD_LOAD_H

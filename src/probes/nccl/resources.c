@@ -8,7 +8,8 @@
  *
  * What is made when:
  *
- *   resources_make       by the first callback that needs NCCL: all but the two buffers, and a small `data`
+ *   resources_make       by the first callback that needs NCCL: all but `received`; `data` only if it has at most
+ *                        512 MiB and fits
  *   buffer_make          by each ring, before its communicator: `data`, where it is not there yet
  *   received_make        by exchanges and collectives: `received`
  *   resources_release    after a failure; the next resources_make begins anew

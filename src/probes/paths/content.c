@@ -160,7 +160,7 @@ static void add_entry(struct walk *w, int folder, const char *name, int depth)
 }
 
 /* Adds the entries of the folder, and theirs. Closes the descriptor. A folder that fails while it is read is
- * "unreadable" in the hash, behind the names that were read. */
+ * "unreadable" in the hash, before the names that were read. */
 static void add_folder(struct walk *w, int fd, int depth)
 {
 	struct names names = { 0 };

@@ -298,7 +298,7 @@ static int queue_products(struct muster_step_work *work, struct muster_step_slot
 
 /* `end` is recorded in the stream of products, behind waits for the last all-reduce and the last copy each way. So the
  * next step, whose `begin` is in that stream, begins only when all parts of this one are done. Without all-reduces
- * `reduced` is recorded in an idle stream, and nothing waits for it. */
+ * `reduced` is recorded in an idle stream, and the wait for it ends at once. */
 int muster_step_queue(struct muster_step_work *work, struct muster_step_slot *slot, struct muster_error *err)
 {
 	if (record(work, slot->begin, work->compute, err) < 0 || queue_copies(work, slot, err) < 0 ||

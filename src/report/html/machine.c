@@ -11,7 +11,8 @@
 
 enum { OPEN_MAX = 3 }; /* pictures that can be seen without a click */
 
-/* In words, the ranks with CPUs of other NUMA nodes than that of their GPU: "Rank 5: NUMA nodes 0, 1". */
+/* In words, the ranks with CPUs of other NUMA nodes than that of their GPU: "Rank 5 may use CPUs that are not near its
+ * GPU: of NUMA node 0, 1". */
 static void put_far_ranks(const struct muster_html *page, const struct muster_machine *m)
 {
 	for (size_t r = 0; r < m->node->rank_count; r++) {

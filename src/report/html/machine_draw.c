@@ -111,7 +111,7 @@ static size_t ports_on(const struct muster_machine *m, size_t numa)
 	return count;
 }
 
-/* Of the box of a NUMA node, which is as high as its ports or its GPUs. */
+/* Of the box of a NUMA node: as high as its ports, its GPUs or its CPUs, whichever need most. */
 static int box_height(const struct muster_machine *m, size_t numa)
 {
 	size_t parts = gpus_on(m, numa) > ports_on(m, numa) ? gpus_on(m, numa) : ports_on(m, numa);

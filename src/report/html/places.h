@@ -63,8 +63,8 @@ void muster_html_places_done(struct muster_html_places *places);
 /* The index of the node of this name; SIZE_MAX when there is none, or no name. */
 size_t muster_html_place_of(const struct muster_html_places *places, const char *node);
 
-/* "GPU 3 (000b:00:00.0)", "port mlx5_ib0/1", "a GPU that is not known"; malloc'd. Without the noun, where a table's
- * column has it: "3 (000b:00:00.0)". */
+/* "GPU 3 (000b:00:00.0)", "port mlx5_ib0/1", "unknown GPU"; malloc'd. Without the noun, where a table's column has it:
+ * "3 (000b:00:00.0)", "none". */
 char *muster_html_part_text(const struct muster_html_part *part, bool is_port, bool with_noun);
 
 /* The GPU of the node of this name, as muster_gpu_text(); malloc'd. */

@@ -188,8 +188,8 @@ static size_t find_labelled(const struct muster_strip *strip, const struct muste
 	return count;
 }
 
-/* The list of outliers below the drawing: letter, result, place and value. outliers: how many are drawn; those without
- * a letter are counted. */
+/* The list of outliers below the drawing: letter, result, place and value. outliers: how many the strip has, drawn or
+ * not; those without a letter are counted. */
 static void put_labelled(
 	const struct muster_html *page, const struct muster_strip_value *const *labelled, size_t count, size_t outliers)
 {

@@ -204,7 +204,6 @@ static void deliver(struct memory *m)
 
 /* Submits what is queued, as the real function may. 0, or -ETIME after `timeout` of real time in which nothing can end:
  * all that is left, if anything, are requests that never end.
- * all that is left are requests that never end.
  */
 int io_uring_wait_cqe_timeout(struct io_uring *ring, struct io_uring_cqe **ret, struct __kernel_timespec *timeout)
 {
