@@ -2,10 +2,10 @@
 /* derive_usual.c - what the exchanges of a run that are alike reach: a measure where no limit is known
  *
  * Within a node, or through adapters that NCCL's log does not name, an exchange is like those of the same two GPUs, by
- * bus id, on other nodes: other pairs of GPUs may have another path. Else between nodes it is like all exchanges
- * through a network adapter or an interface of the same name with as many ranks on both nodes. Of each rank only its
- * best exchange counts, since a slow part slows down both exchanges of its own rank, but only one of the two of each
- * neighbour.
+ * bus id, on other nodes: other pairs of GPUs may have another path. Else between nodes it is like all exchanges over
+ * NVLink, or through a network adapter or an interface of the same name, with as many ranks on both nodes. Of each rank
+ * only its best exchange counts, since a slow part slows down both exchanges of its own rank, but only one of the two
+ * of each neighbour.
  *
  * By numbers: four nodes in a cycle of rails, and the adapter of node 2 is slow. Rails 0-1 and 3-0 have 45 GB/s, 1-2
  * and 2-3 have 30. The best of each rank are 45, 45, 30, 45: the median is 45, and both slow rails are at 67 % of it.
@@ -90,7 +90,8 @@ static void gather(const struct muster_exchange_peers *peers, struct exchanges *
 					muster_exchange_why_small(&rank->samples, i, run->arena) ||
 					!muster_exchange_peer_find(peers, sample, &peer))
 					continue;
-				bool by_gpu = peer.node == n || !muster_exchange_nic(sample);
+				bool network = muster_exchange_is_network(peers, sample);
+				bool by_gpu = peer.node == n || (network && !muster_exchange_nic(sample));
 				const char *transport = muster_sample_label_text(sample, "transport");
 				struct exchange exchange = {
 					.texts = { [KIND] = muster_sample_label_text(sample, "kind"),
@@ -104,7 +105,7 @@ static void gather(const struct muster_exchange_peers *peers, struct exchanges *
 					.rank = r,
 					.at = i,
 					.gbps = sample->value.number,
-					.path = path_of(transport, muster_exchange_is_network(peers, sample)),
+					.path = path_of(transport, network),
 				};
 				MUSTER_ARRAY_PUSH(ret->items, ret->count, ret->room, exchange);
 			}

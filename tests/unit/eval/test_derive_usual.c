@@ -42,6 +42,11 @@ static const struct {
 		  "c/4", "a", "unknown", "unknown", "5") EXCHANGE("a/1", "rail", "b", "g1", "unknown", "unknown", "9"),
 		"a/0 unknown, the median of 3 ranks: 4\nb/2 unknown, the median of 3 ranks: 4\n"
 		"c/4 unknown, the median of 3 ranks: 4\n" },
+	/* over the NVLinks of a rack all GPUs are alike */
+	{ GPUS3 RAIL("a/0", "b", "none", "P2P/MNNVL", "3") RAIL("c/4", "a", "none", "P2P/MNNVL", "5")
+			EXCHANGE("b/3", "rail", "c", "g1", "none", "P2P/MNNVL", "4"),
+		"a/0 node, the median of 3 ranks: 4\nb/3 node, the median of 3 ranks: 4\n"
+		"c/4 node, the median of 3 ranks: 4\n" },
 	/* nothing to compare with: other interfaces, other numbers of ranks, two nodes, small messages */
 	{ ONES RAIL("a/0", "b", "eth0", "NET/Socket", "3") RAIL("b/1", "c", "eth0", "NET/Socket", "4")
 			RAIL("c/2", "a", "eth1", "NET/Socket", "5"),
