@@ -16,6 +16,7 @@ enum muster_code {
 	MUSTER_ETIME,         /* a deadline passed */
 	MUSTER_ELIB,          /* a vendor library or one of its functions is missing or refuses to load */
 	MUSTER_EVENDOR,       /* a vendor library's call failed */
+	MUSTER_ERESOURCE,     /* the same for want of memory, files or space, which another process may hold */
 	MUSTER_ENOTSUPPORTED, /* the hardware or driver does not offer this */
 	MUSTER_ENOPERMISSION, /* the operating system or driver does not let us */
 	MUSTER_EPROTOCOL,     /* malformed data from another muster process */

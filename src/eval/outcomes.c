@@ -40,6 +40,9 @@ static const struct code_meaning *meaning_of(const struct muster_outcome *outcom
 		{ MUSTER_EVENDOR, true, 3, "investigate",
 			"run muster on this node only; if the same call fails again, check dmesg for Xid lines and "
 			"open a ticket for the driver of the node" },
+		{ MUSTER_ERESOURCE, true, 3, "investigate",
+			"look for what fills the memory or /dev/shm (nvidia-smi, free, df /dev/shm), and for a low "
+			"limit of open files (ulimit -n), then run muster on this node again" },
 		{ MUSTER_EREMOTE, true, 2, "fix-fabric",
 			"run again with --localise always to find the faulty node or link; check the InfiniBand links, "
 			"and dmesg for mlx5 lines" },
@@ -111,7 +114,8 @@ static const char *action_of(const struct muster_outcome *outcome)
 	return muster_outcome_ended_badly(outcome) ? "investigate" : meaning_of(outcome)->action_code;
 }
 
-/* A missing library and a call that failed are facts. A crash, a hang and a passed deadline may be chance. */
+/* A missing library and a call that failed are facts. A crash, a hang and a passed deadline may be chance, and what a
+ * call lacked another process may have held. */
 enum muster_proof muster_outcome_proof(const struct muster_outcome *outcome)
 {
 	bool fact = muster_outcome_has_code(outcome, MUSTER_ELIB) || muster_outcome_has_code(outcome, MUSTER_EVENDOR);

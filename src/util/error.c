@@ -17,6 +17,7 @@ static const char *const names[] = {
 	[MUSTER_ETIME] = "time",
 	[MUSTER_ELIB] = "lib",
 	[MUSTER_EVENDOR] = "vendor",
+	[MUSTER_ERESOURCE] = "resource",
 	[MUSTER_ENOTSUPPORTED] = "notsupported",
 	[MUSTER_ENOPERMISSION] = "permission",
 	[MUSTER_EABSENT] = "absent",

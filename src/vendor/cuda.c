@@ -37,7 +37,9 @@ const struct muster_cuda *muster_cuda(struct muster_error *err)
 int muster_cuda_check(const struct muster_cuda *cuda, CUresult result, struct muster_error *err, const char *call)
 {
 	const char *name = NULL, *text = NULL;
-	enum muster_code code = result == CUDA_ERROR_NOT_SUPPORTED ? MUSTER_ENOTSUPPORTED : MUSTER_EVENDOR;
+	enum muster_code code = result == CUDA_ERROR_NOT_SUPPORTED   ? MUSTER_ENOTSUPPORTED
+				: result == CUDA_ERROR_OUT_OF_MEMORY ? MUSTER_ERESOURCE
+								     : MUSTER_EVENDOR;
 	if (result == CUDA_SUCCESS)
 		return 0;
 	if (cuda->cuGetErrorName(result, &name) != CUDA_SUCCESS || !name)

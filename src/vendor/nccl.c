@@ -38,8 +38,10 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 	const char *text, *last;
 	if (result == ncclSuccess || result == ncclInProgress)
 		return 0;
-	/* ncclRemoteError says that this process is not where it began */
-	enum muster_code code = result == ncclRemoteError ? MUSTER_EREMOTE : MUSTER_EVENDOR;
+	/* ncclRemoteError says that this process is not where it began; a full /dev/shm is a system error */
+	enum muster_code code = result == ncclRemoteError   ? MUSTER_EREMOTE
+				: result == ncclSystemError ? MUSTER_ERESOURCE
+							    : MUSTER_EVENDOR;
 	text = nccl->ncclGetErrorString(result);
 	if (!text)
 		text = "an error without a text in NCCL";

@@ -493,28 +493,37 @@ static const struct {
 	enum muster_outcome_status status;
 	const char *code, *detail, *step, *found;
 	enum muster_status verdict;
+	enum muster_proof proof;
 } ends[] = {
 	{ MUSTER_OUTCOME_CRASHED, NULL, "killed by signal 11", "cuMemHostRegister_v2 of 64 MiB",
 		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: probe gpu_copy finishes | killed by signal 11; "
 		"last step: "
 		"cuMemHostRegister_v2 of 64 MiB\n",
-		MUSTER_FAIL },
+		MUSTER_FAIL, MUSTER_PROOF_SOFT },
 	{ MUSTER_OUTCOME_HUNG, NULL, "killed after 20 s", NULL,
 		"fail probe.gpu_copy sim-1 rank=1 gpu=0002:00:00.0: probe gpu_copy finishes | killed after 20 s\n",
-		MUSTER_FAIL },
+		MUSTER_FAIL, MUSTER_PROOF_SOFT },
 	{ MUSTER_OUTCOME_ERROR, "lib", "libx.so: not found", NULL,
-		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | libx.so: not found\n", MUSTER_FAIL },
+		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | libx.so: not found\n", MUSTER_FAIL,
+		MUSTER_PROOF_HARD },
 	{ MUSTER_OUTCOME_ERROR, "vendor", "cuInit: 802", NULL,
-		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | cuInit: 802\n", MUSTER_FAIL },
+		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | cuInit: 802\n", MUSTER_FAIL,
+		MUSTER_PROOF_HARD },
+	{ MUSTER_OUTCOME_ERROR, "resource", "No space left", NULL,
+		"fail probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | No space left\n", MUSTER_FAIL,
+		MUSTER_PROOF_SOFT },
 	{ MUSTER_OUTCOME_ERROR, "permission", "/dev/x: no", NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | /dev/x: no\n",
-		MUSTER_INCONCLUSIVE },
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | /dev/x: no\n", MUSTER_INCONCLUSIVE,
+		MUSTER_PROOF_SOFT },
 	{ MUSTER_OUTCOME_ERROR, "time", "late", NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | late\n", MUSTER_INCONCLUSIVE },
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | late\n", MUSTER_INCONCLUSIVE,
+		MUSTER_PROOF_SOFT },
 	{ MUSTER_OUTCOME_ERROR, NULL, NULL, NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | error\n", MUSTER_INCONCLUSIVE },
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | error\n", MUSTER_INCONCLUSIVE,
+		MUSTER_PROOF_SOFT },
 	{ MUSTER_OUTCOME_NOT_RUN, NULL, "no GPU", NULL,
-		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | no GPU\n", MUSTER_INCONCLUSIVE },
+		"inconclusive probe.gpu_copy sim-1 rank=1: probe gpu_copy finishes | no GPU\n", MUSTER_INCONCLUSIVE,
+		MUSTER_PROOF_SOFT },
 };
 
 TEST_EACH(a_probe_that_did_not_end_well_takes_the_checks_without_samples, ends)
@@ -525,6 +534,7 @@ TEST_EACH(a_probe_that_did_not_end_well_takes_the_checks_without_samples, ends)
 		run, H2D ",'d2h':{'metric':'gpu.d2h_gbps','min':1,'source':'s','when':{'profile':'full'}}", false);
 	ck_assert_str_eq(fixture_findings(report), ends[_i].found);
 	ck_assert_int_eq(report->verdict, ends[_i].verdict);
+	ck_assert_int_eq(report->findings[0].proof, ends[_i].proof);
 	ck_assert_uint_eq(report->findings[0].blocked_count, 1);
 	ck_assert_str_eq(report->findings[0].blocked[0], "h2d");
 	ck_assert_uint_eq(report->tallies[0].count[MUSTER_PASS], 3);

@@ -76,13 +76,15 @@ TEST(nccl_answers_carry_the_last_error_in_one_line)
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclInProgress, NULL, &err, "ncclCall"), 0);
 	ck_assert_str_eq(err.text, "");
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclSystemError, NULL, &err, "ncclCall"), -1);
-	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
+	ck_assert_int_eq(err.code, MUSTER_ERESOURCE);
 	ck_assert_ptr_null(strchr(err.text, '\n'));
 	ck_assert_ptr_nonnull(strstr(err.text, "ncclCall: unhandled system error (2): Call to connect failed"));
 	ck_assert_ptr_nonnull(strstr(err.text, "Connection refused"));
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclSystemError, comm, &err, "ncclCall"), -1);
 	ck_assert_str_eq(err.text, "ncclCall: unhandled system error (2)");
 	nccl.ncclGetLastError = NULL;
+	ck_assert_int_eq(muster_nccl_check(&nccl, ncclInternalError, NULL, &err, "ncclCall"), -1);
+	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclRemoteError, NULL, &err, "ncclCall"), -1);
 	ck_assert_str_eq(err.text, "ncclCall: an error without a text in NCCL (6)");
 	ck_assert_int_eq(err.code, MUSTER_EREMOTE); /* where it began is another process */

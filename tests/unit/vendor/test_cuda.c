@@ -16,7 +16,9 @@ static CUresult error_name(CUresult error, const char **name)
 {
 	if (error == CUDA_ERROR_UNKNOWN)
 		return CUDA_ERROR_INVALID_VALUE;
-	*name = error == CUDA_ERROR_NOT_SUPPORTED ? "CUDA_ERROR_NOT_SUPPORTED" : "CUDA_ERROR_LAUNCH_FAILED";
+	*name = error == CUDA_ERROR_NOT_SUPPORTED   ? "CUDA_ERROR_NOT_SUPPORTED"
+		: error == CUDA_ERROR_OUT_OF_MEMORY ? "CUDA_ERROR_OUT_OF_MEMORY"
+						    : "CUDA_ERROR_LAUNCH_FAILED";
 	return CUDA_SUCCESS;
 }
 
@@ -24,7 +26,7 @@ static CUresult error_string(CUresult error, const char **text)
 {
 	if (error == CUDA_ERROR_NOT_SUPPORTED)
 		return CUDA_ERROR_INVALID_VALUE;
-	*text = "unspecified launch failure";
+	*text = error == CUDA_ERROR_OUT_OF_MEMORY ? "out of memory" : "unspecified launch failure";
 	return CUDA_SUCCESS;
 }
 
@@ -70,6 +72,7 @@ static const struct {
 } checks[] = {
 	{ CUDA_ERROR_LAUNCH_FAILED, MUSTER_EVENDOR,
 		"cuCall: CUDA_ERROR_LAUNCH_FAILED (719): unspecified launch failure" },
+	{ CUDA_ERROR_OUT_OF_MEMORY, MUSTER_ERESOURCE, "cuCall: CUDA_ERROR_OUT_OF_MEMORY (2): out of memory" },
 	{ CUDA_ERROR_NOT_SUPPORTED, MUSTER_ENOTSUPPORTED, "cuCall: CUDA_ERROR_NOT_SUPPORTED (801)" },
 	{ CUDA_ERROR_UNKNOWN, MUSTER_EVENDOR, "cuCall: error 999, without a name in this driver" },
 };
