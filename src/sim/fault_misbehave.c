@@ -19,6 +19,8 @@
 #include <stdio.h>
 #include <string.h>
 
+enum { TEXT_MAX = 256 };
+
 static const char *const words[] = {
 #define X(name, word, meaning) word,
 	MUSTER_SIM_DEATHS(X)
@@ -93,7 +95,7 @@ static int unknown_function(const char *name, struct muster_error *err)
 static int parse_how(const char *text, struct muster_sim_misbehaviour *death, struct muster_error *err)
 {
 	size_t length = strlen(text);
-	char number[32];
+	char number[TEXT_MAX];
 	long code = 0;
 	bool of_gpu;
 	if (!isdigit((unsigned char)*text)) {
@@ -127,7 +129,9 @@ int muster_sim_misbehaviour_parse(const char *text, struct muster_sim_misbehavio
 {
 	struct muster_sim_misbehaviour death = { .call = 1 };
 	const char *at = strchr(text, '@');
-	char before[256];
+	char before[TEXT_MAX];
+	if (strlen(text) >= sizeof before || (at && strlen(at + 1) >= sizeof death.bus_id))
+		return muster_fail(err, MUSTER_EUSAGE, "\"%.60s...\" is too long", text);
 	snprintf(death.bus_id, sizeof death.bus_id, "%s", at ? at + 1 : "");
 	snprintf(before, sizeof before, "%.*s", at ? (int)(at - text) : (int)strlen(text), text);
 	text = before;

@@ -20,6 +20,8 @@ static const struct {
 	{ "nvmlDeviceGetName#2:40s@0001:00:00.0", "nvmlDeviceGetName", 2, MUSTER_SIM_WAITS },
 };
 
+#define ZEROS_64 "0000000000000000000000000000000000000000000000000000000000000000"
+
 static const struct {
 	const char *text, *says;
 } bad[] = {
@@ -35,6 +37,8 @@ static const struct {
 	{ "dlopen:x y:segv", "\"dlopen:x y\" must be a function" },
 	{ "cuMemAlloc_v2:segv@0001:00:00.0", "only a code or a time can be about one GPU" },
 	{ "cuInit:1e300s", "TIME must be at most" },
+	{ "cuInit:" ZEROS_64 ZEROS_64 ZEROS_64 ZEROS_64 "40s", "is too long" },
+	{ "nvmlDeviceGetName:40s@0001:00:00.000000000000000000000", "is too long" },
 	{ "cuInit#:segv", "CALL: a whole number from 1" },
 };
 
