@@ -113,14 +113,14 @@ static int find_port(struct muster_fault_target *t, const char *text, struct mus
 		count > 1 ? t->node->ports[count - 1].device : "");
 }
 
-/* The scratch is the first volume, unless an earlier fault took it away; the folder is the last one. */
+/* The folder is the last volume. The scratch is the first, unless a volume is missing: only it can be taken away. */
 static int find_volume(struct muster_fault_target *t, bool folder, struct muster_error *err)
 {
 	size_t count = t->node->volume_count;
-	struct muster_sim_volume *volume = &t->node->volumes[folder && count > 0 ? count - 1 : 0];
-	if (count == 0 || (strcmp(volume->path, MUSTER_SIM_SHARED) == 0) != folder)
-		return muster_fail(err, MUSTER_EUSAGE, "the node has no %s", folder ? "shared folder" : "scratch");
-	t->place = t->volume = volume;
+	if (!folder && count < (t->node->temp_disk_gb > 0 ? 3 : 2))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"the scratch is missing: this fault must come before scratch-missing or disk-missing");
+	t->place = t->volume = &t->node->volumes[folder ? count - 1 : 0];
 	return 0;
 }
 

@@ -469,9 +469,9 @@ TEST(lines_of_the_kernels_log_have_their_age_and_text)
 }
 
 static const char *const late[] = { "aer@node1", "xid@node1/gpu0", "logged@node1=oops", "link-slow@node1/gpu0=gpu1:40",
-	"link-slow@node1/gpu1=gpu0:40", "nvml-error@node1/gpu0=nvmlDeviceGetName:15" };
+	"link-slow@node1/gpu1=gpu0:40", "nvml-error@node1/gpu0=nvmlDeviceGetName:15", "scratch-full@node1" };
 
-TEST_EACH(a_gpu_that_is_gone_already_has_no_more_lines_and_no_links, late)
+TEST_EACH(a_fault_of_what_is_gone_already_is_refused, late)
 {
 	struct muster_sim_scenario s;
 	struct muster_sim_hardware hw;
@@ -481,9 +481,10 @@ TEST_EACH(a_gpu_that_is_gone_already_has_no_more_lines_and_no_links, late)
 	s.sku = SIM_SKU;
 	s.nodes = 1;
 	muster_sim_scenario_add_fault(&s, "gpu-missing@node1/gpu0");
+	muster_sim_scenario_add_fault(&s, "scratch-missing@node1");
 	muster_sim_scenario_add_fault(&s, late[_i]);
 	ck_assert_int_eq(sim_build(&s, "/nowhere", &hw, &c, &err), -1);
-	ck_assert_ptr_nonnull(strstr(err.text, "must come before gpu-missing"));
+	ck_assert_ptr_nonnull(strstr(err.text, "must come before"));
 	muster_sim_scenario_done(&s);
 }
 
