@@ -92,10 +92,10 @@ CASES = {
         code=3, findings=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] + never_began("MPI_Init ", node="sim-2"),
         disk_code=3, disk=[INTERRUPTED + ("MPI_Init did not return within 14 s: ",)] +
         never_began("MPI_Init ", node="sim-2", zero=True)),
-    # for the user's own MPI: plugins, CUDA and a folder that muster's has not
+    # for the user's own MPI: plugins, CUDA, a folder that muster's has not, and one whose name begins as that of /usr/lib
     "mpi_settings_of_the_user": dict(
         wrapper="export OMPI_MCA_opal_cuda_support=true OMPI_MCA_mpi_cuda_support=1 OMPI_MCA_pml=nope OMPI_MCA_btl=openib,self "
-        "OMPI_MCA_coll=hcoll OMPI_MCA_rcache=nope OMPI_MCA_mca_base_component_path=/none OPAL_PREFIX=/none",
+        "OMPI_MCA_coll=hcoll OMPI_MCA_rcache=nope OMPI_MCA_mca_base_component_path=/none OPAL_PREFIX=/usr/libexec",
         deadline=240, code=0, findings=[], disk_code=0, disk=[]),
     "mpi_hangs_on_a_rank": dict(
         wrapper="export ASAN_OPTIONS=verify_asan_link_order=0 LD_PRELOAD=" + os.environ.get("MUSTER_STUCK_MPI", "nowhere"),
@@ -242,7 +242,7 @@ def run(muster, case, folder):
     else:
         problems += compare(findings_of(report), case["findings"])
         problems += unmeasured(report, case.get("measured", []))
-        word = {1: "MUSTER FAIL ", 3: "MUSTER INCONCLUSIVE "}[case["code"]]
+        word = {0: "MUSTER PASS ", 1: "MUSTER FAIL ", 3: "MUSTER INCONCLUSIVE "}[case["code"]]
         if not text.rstrip().rpartition("\n")[2].startswith(word):
             problems.append(f"the last line is not {word}")
     problems += [f"left running: {found}" for found in left_behind(mark_of(report))]

@@ -59,7 +59,7 @@ if(Python3_FOUND)
 	set_target_properties(stuck_mpi PROPERTIES PREFIX "" LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/scenarios)
 	foreach(case sigterm_to_all sigint_to_one sigusr1_to_rank_0_in_the_ring sigusr1_between_training_steps sigterm_to_the_launcher sigkill_to_rank_0
 			sigkill_to_all a_node_vanishes a_node_vanishes_in_the_ring mpi_init_without_a_rank mpi_init_fails_on_a_rank mpi_hangs_on_a_rank
-			sigterm_in_mpi_init)
+			sigterm_in_mpi_init mpi_settings_of_the_user)
 		add_test(NAME scenarios.ends.${case} COMMAND Python3::Interpreter
 			${CMAKE_SOURCE_DIR}/tests/scenarios/ends.py $<TARGET_FILE:muster> ${case})
 		set_tests_properties(scenarios.ends.${case} PROPERTIES TIMEOUT 600 LABELS integration
