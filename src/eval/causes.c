@@ -47,6 +47,7 @@ struct causes {
 	size_t missing;    /* the first draft about a missing rank */
 	size_t unreached;  /* the draft about an all-to-all that could not connect all ranks */
 	size_t ended;      /* the draft about a run that was ended early */
+	size_t rest;       /* 1 + the probe whose all-reduce without the suspected nodes failed too; 0: none */
 	size_t *of_ring;   /* for each probe: the draft that names the cause of its failed all-reduces */
 };
 
@@ -191,7 +192,10 @@ static const char *ended_by_others(struct causes *c, size_t probe, const struct 
 {
 	int weight = muster_outcome_weight(outcome);
 	const struct broken_ring *ring = find_broken(c, probe, outcome->ring);
-	if (outcome->ring <= 0)
+	bool rest = false; /* the ring is the one without the suspects */
+	for (size_t i = 0; c->rest == probe + 1 && i < c->broken_count; i++)
+		rest = rest || (c->broken[i].probe == probe && c->broken[i].ranks > outcome->ring);
+	if (outcome->ring <= 0 || (rest && weight == 3))
 		return NULL;
 	if (outcome->partner > 0) /* a round of two: only the partner can have ended it for this rank */
 		return partner_weight(c->eval->run, outcome) > weight ? ended_by(c, outcome, outcome->partner - 1)
@@ -534,6 +538,8 @@ static void take_trial_finding(void *arg, size_t probe, struct muster_finding fi
 	draft = muster_draft_add(c->eval, finding, place, MUSTER_NO_CHECK, NULL);
 	if (told)
 		*told = draft + 1;
+	if (cause && !finding.node && strcmp(finding.check, "ring.suspect") == 0)
+		c->rest = probe + 1;
 	if (cause && !c->of_ring[probe])
 		c->of_ring[probe] = draft + 1;
 }

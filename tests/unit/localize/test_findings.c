@@ -230,8 +230,7 @@ static const struct {
 		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | signal 9\n"
 		"fail probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | no library\n"
 		"skip probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | cancelled: rank 0: remote "
-		"process "
-		"exited\n" },
+		"process exited\n" },
 	/* nobody says more than that time ran out: nobody is proved bad */
 	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" },
 		  { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_ERROR, "time", 4, "late" } },
@@ -248,16 +247,19 @@ static const struct {
 		"fail probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | error 2\n"
 		"skip ring.suspect: all-reduces on few nodes work | no node is suspected: the all-reduces of 4 single "
 		"nodes and 6 pairs of nodes all work; the all-reduce of all nodes fails, and every pair of nodes "
-		"works: "
-		"the fault needs more than two nodes\n"
+		"works: the fault needs more than two nodes\n"
 		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | ended by the failure of rank "
 		"1\n" },
-	/* trials tell who it was */
+	/* trials tell who it was, but not who failed by itself in the ring without it */
 	{ { { MUSTER_OUTCOME_ERROR, "time", 4, "late" }, { MUSTER_OUTCOME_NOT_RUN, NULL, 4, "left out" },
-		  { MUSTER_OUTCOME_ERROR, "vendor", 4, "error 2" }, { MUSTER_OUTCOME_OK, NULL, 3, NULL } },
-		"a ok; b failed; c ok; d ok",
+		  { MUSTER_OUTCOME_ERROR, "vendor", 4, "error 2" }, { MUSTER_OUTCOME_ERROR, "vendor", 3, "error 3" } },
+		"a ok; b failed; c ok; d ok; rest a-c-d failed",
 		"fail ring.suspect b: the all-reduce on this node alone works | "
 		"its single-node all-reduce failed: rank 7: no\n"
+		"fail ring.suspect: the nodes that are not suspected work together | the all-reduce of the remaining "
+		"nodes a, c, d failed too, and the localisation could not decide which node or connection is at fault: "
+		"rank 7: no\n"
+		"fail probe.nccl_allreduce d rank=3: probe nccl_allreduce finishes | error 3\n"
 		"skip probe.nccl_allreduce a rank=0: probe nccl_allreduce finishes | late\n"
 		"skip probe.nccl_allreduce b rank=1: probe nccl_allreduce finishes | left out\n"
 		"skip probe.nccl_allreduce c rank=2: probe nccl_allreduce finishes | error 2\n" },
