@@ -43,9 +43,9 @@ int muster_slurm_command_run(
 {
 	if (muster_child_run(argv, deadline_ms, ret, err) < 0)
 		return -1;
-	if (ret->exit_code == 0)
+	if (ret->exit_code == 0 && !ret->cut)
 		return 0;
-	const char *said = last_line(*ret->error ? ret->error : ret->out);
+	const char *said = ret->cut ? "it printed too much" : last_line(*ret->error ? ret->error : ret->out);
 	muster_fail(err, is_no_answer(said) ? MUSTER_ENOTSUPPORTED : MUSTER_EIO, "%s %s: exit status %d: %s", argv[0],
 		argv[1], ret->exit_code, said);
 	muster_child_output_done(ret);

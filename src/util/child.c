@@ -14,6 +14,7 @@
  */
 #include "util/child.h"
 
+#include "util/array.h"
 #include "util/text.h"
 #include "muster/arena.h"
 
@@ -199,7 +200,7 @@ int muster_child_exit_code(int status)
 struct stream {
 	int fd; /* -1 once it has ended */
 	char *text;
-	size_t length;
+	size_t length, room;
 };
 
 static void stream_read(struct stream *stream)
@@ -214,7 +215,7 @@ static void stream_read(struct stream *stream)
 		return;
 	}
 	size_t room = MUSTER_CHILD_OUTPUT_MAX - stream->length, kept = (size_t)got < room ? (size_t)got : room;
-	stream->text = muster_realloc(stream->text, stream->length + kept + 1, 1);
+	MUSTER_ARRAY_RESERVE(stream->text, stream->length, stream->room, kept + 1);
 	memcpy(stream->text + stream->length, piece, kept);
 	stream->length += kept;
 }
@@ -297,6 +298,7 @@ int muster_child_run(
 			.exit_code = muster_child_exit_code(status),
 			.out = streams[0].text,
 			.error = streams[1].text,
+			.cut = streams[0].length == MUSTER_CHILD_OUTPUT_MAX,
 		};
 	return rc;
 }

@@ -20,7 +20,7 @@ enum muster_child_flag {
 	MUSTER_CHILD_UNRUNNABLE = 127, /* exit status of one that is not awaited; the reason is on its stderr */
 	MUSTER_CHILD_ORPHAN = 126,     /* exit status of a bound one whose starter was gone already */
 	MUSTER_CHILD_DESCRIPTORS_MAX = 8,
-	MUSTER_CHILD_OUTPUT_MAX = 1 << 20, /* bytes kept of each stream by muster_child_run */
+	MUSTER_CHILD_OUTPUT_MAX = 64 << 20, /* bytes kept of each stream by muster_child_run */
 	MUSTER_CHILD_STATUS_UNKNOWN = -1,
 };
 
@@ -56,6 +56,7 @@ int muster_child_exit_code(int status);
 struct muster_child_output {
 	int exit_code;     /* as of muster_child_exit_code */
 	char *out, *error; /* what it printed; NUL-terminated, free with muster_child_output_done */
+	bool cut;          /* `out` is not all */
 };
 
 /* Start a program that reads nothing, and wait for its end. -1 with err when it cannot be started (MUSTER_EIO;

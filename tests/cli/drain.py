@@ -396,6 +396,15 @@ class Drain(Commands):
         self.assertEqual((done.returncode, self.updates()), (3, []))
         self.assertIn("muster has drained 1 other of 2 nodes in partition few, and at most 1 may be drained", done.stderr)
 
+    def test_a_long_list_of_nodes_is_read_to_its_end_or_not_taken(self):
+        """Of a cluster with some thousand nodes; what is cut tells nothing of the nodes behind it."""
+        for lines, code in ((30000, 0), (1700000, 3)):
+            with open(os.path.join(self.folder, "bin", "sinfo"), "w", encoding="utf-8") as file:
+                file.write(f"#!/bin/sh\n/usr/bin/yes 'gpu|other|idle|2020-01-01T00:00:00|none none' | /usr/bin/head -n {lines}\necho 'n2|all|idle|Unknown|none'\n")
+            done = self.muster("drain", self.save(["n2"], [h2d("n2")]))
+            self.assertEqual((done.returncode, done.stdout.count("State=DRAIN")), (code, code == 0), done.stderr)
+        self.assertIn("muster: n2: sinfo --noheader: exit status 0: it printed too much\n", done.stderr)
+
     def test_whoever_finds_too_many_afterwards_undrains_itself(self):
         """As when many nodes drain themselves at once: others come between the first count and the second."""
         with open(os.path.join(self.folder, "bin", "sinfo"), "w", encoding="utf-8") as file:

@@ -61,6 +61,7 @@ TEST_EACH(what_a_program_prints_and_how_it_ends_are_told, cases)
 	ck_assert_str_eq(output.out, cases[_i].out);
 	ck_assert_str_eq(output.error, cases[_i].error);
 	ck_assert_int_eq(output.exit_code, cases[_i].exit_code);
+	ck_assert(!output.cut);
 }
 
 /* The end may be seen before the last output or after it: often enough for both. */
@@ -83,8 +84,9 @@ TEST(a_program_past_its_deadline_is_killed_with_its_children)
 
 TEST(a_flood_is_cut)
 {
-	ends("head -c 5000000 /dev/zero | tr '\\0' x");
+	ends("head -c 70000000 /dev/zero | tr '\\0' x");
 	ck_assert_uint_eq(strlen(output.out), MUSTER_CHILD_OUTPUT_MAX);
+	ck_assert(output.cut);
 }
 
 TEST(a_child_that_writes_without_end_is_read_until_the_deadline)
