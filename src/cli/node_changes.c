@@ -175,16 +175,20 @@ static void read_past(struct muster_node_changes *o, const struct muster_report 
 }
 
 /* Find out when the run of the report began, and read the strikes from the file or from the history. -1 with err:
- * without the time no strike has an age. */
+ * without the time no strike has an age. A file that cannot be read is only a warning, and a new one takes its place.
+ */
 static int read_strikes(struct muster_node_changes *o, const struct muster_report *report, struct muster_error *err)
 {
 	const struct muster_run *run = report->run;
 	if (!run->job.started || muster_utc_read(run->job.started, &o->at) < 0)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: the report does not say when its run began: nothing is changed", o->input);
-	if (!o->db)
-		return muster_strikes_read(o->input, &o->strikes, err);
-	read_past(o, report);
+	if (o->db) {
+		read_past(o, report);
+	} else if (muster_strikes_read(o->input, &o->strikes, err) < 0) {
+		muster_log(MUSTER_LOG_WARN, NULL, "no earlier run counts: %s", err->text);
+		o->strikes.changed = true;
+	}
 	return 0;
 }
 

@@ -83,8 +83,8 @@ static struct muster_strike *copy_of(const struct muster_strike *strikes, size_t
 	return copy;
 }
 
-/* A file that is there and cannot be read is an error, never an empty list: without the strikes of earlier runs a bad
- * node would stay in service, and without the passes it would wait longer than it must. */
+/* A file that is there and cannot be read is an error, never an empty list: the caller says that no earlier run
+ * counts. */
 int muster_strikes_read(const char *report, struct muster_strikes *ret, struct muster_error *err)
 {
 	struct muster_strikes read = { 0 };

@@ -7,6 +7,7 @@ usage: drain.py MUSTER
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -319,17 +320,20 @@ class Drain(Commands):
         self.with_history("resume", 26, keep=False)
         self.assertEqual(self.state("n2"), ("IDLE", ""))
 
-    def test_damaged_strikes_change_nothing(self):
+    def test_damaged_strikes_count_for_nothing_and_stop_no_fact(self):
         for text, said in (("{", "the text ends too early"), ('{"strikes": [], "passes": [], "x": 1}', "$.x: unknown key"),
                            ('{"strikes": [{"node": "n2", "check": "a", "part": "", "first": "today", "by": "prolog"}], "passes": []}',
                             "$.strikes[0].first: a time like")):
-            with open(os.path.join(self.folder, "muster-strikes.json"), "w", encoding="utf-8") as file:
-                file.write(text)
-            for arguments in (("drain", self.soft(0, h2d("n2")), "--apply"), ("nodes", "report.json", "--waiting")):
+            self.states({f"n{i}": ("IDLE+DRAIN", "muster: copy.h2d: x") if i == 3 else ("IDLE", "") for i in range(1, 9)})
+            for arguments, code, after in ((("nodes", "report.json", "--waiting"), 2, ""), (("drain", self.soft(0, h2d("n2")), "--apply"), 0, "first strike;"),
+                                           (("resume", "report.json", "--apply"), 0, "passed once;"), (("drain", self.eight([h2d("n2")], name="hard.json"), "--apply", "--per-hour", "9"), 0, "State=DRAIN")):
+                with open(os.path.join(self.folder, "muster-strikes.json"), "w", encoding="utf-8") as file:
+                    file.write(text)
                 done = self.muster(*arguments)
-                self.assertEqual((done.returncode, done.stdout, self.updates(), done.stderr.count("\n")), (2, "", [], 1), done.stderr)
-                self.assertIn("muster-strikes.json: ", done.stderr)
-                self.assertIn(said, done.stderr)
+                self.assertEqual((done.returncode, done.stderr.count("\n")), (code, 1), done.stderr)
+                self.assertRegex(done.stderr, r"muster-strikes.json: .*" + re.escape(said))
+                self.assertIn(after, done.stdout)
+            self.assertIsNone(self.kept(), "the next run begins anew")
         undated = self.eight([h2d("n2")], started="noon")
         self.assertEqual(self.muster("drain", undated).returncode, 2)
 
