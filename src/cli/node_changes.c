@@ -4,7 +4,7 @@
  * The order of reading and writing, and what an early end leaves, are in node_changes.h. Three questions are asked of a
  * report before a node is changed for it, because a user who can write a report could drain nodes with it:
  *
- *    whose file is it?              check_owner: the user's own or root's, and not writable for all
+ *    whose file is it?              check_owner: the user's own or root's, and not writable for all; of strikes too
  *    is it of real machines?        check_report: no simulated report is applied
  *    are its nodes those of a job?  check_job: each node must have been in the job that the report names
  *
@@ -98,20 +98,17 @@ int muster_node_check_names(const char *const *names, size_t count, struct muste
 	return 0;
 }
 
-/* Whether the report's file belongs to the user who applies it or to root, and others cannot write to it. -1 with err
- * if not. The open file is looked at, not its path: another file cannot take its place in between. The rights of its
- * group do not count. */
-static int check_owner(const struct muster_node_changes *o, int fd, struct muster_error *err)
+/* Whether a file belongs to the user who applies it or to root, and others cannot write to it. -1 with err if not.
+ * status is of the open file, not of its path: another file cannot take its place in between. The rights of its group
+ * do not count. */
+static int check_owner(const char *path, const struct stat *status, struct muster_error *err)
 {
-	struct stat status;
-	if (fstat(fd, &status) < 0)
-		return muster_fail(err, MUSTER_EIO, "%s: its owner is not known", o->input);
-	if ((status.st_uid == geteuid() || status.st_uid == 0) && !(status.st_mode & S_IWOTH))
+	if ((status->st_uid == geteuid() || status->st_uid == 0) && !(status->st_mode & S_IWOTH))
 		return 0;
 	return muster_fail(err, MUSTER_EUSAGE,
 		"%s: user %ju %s this file, and may have written anything into it: check the nodes yourself, or use "
 		"--trust",
-		o->input, (uintmax_t)status.st_uid, status.st_mode & S_IWOTH ? "lets others write" : "owns");
+		path, (uintmax_t)status->st_uid, status->st_mode & S_IWOTH ? "lets others write" : "owns");
 }
 
 /* -1 with err when the report has a node that its job did not have: it may be made up, or be of another cluster. A job
@@ -175,7 +172,8 @@ static void read_past(struct muster_node_changes *o, const struct muster_report 
 }
 
 /* Find out when the run of the report began, and read the strikes from the file or from the history. -1 with err:
- * without the time no strike has an age. A file that cannot be read is only a warning, and a new one takes its place.
+ * without the time no strike has an age, and a file of another user counts as a report of another user does. A file
+ * that cannot be read is only a warning, and a new one takes its place.
  */
 static int read_strikes(struct muster_node_changes *o, const struct muster_report *report, struct muster_error *err)
 {
@@ -188,6 +186,11 @@ static int read_strikes(struct muster_node_changes *o, const struct muster_repor
 	} else if (muster_strikes_read(o->input, &o->strikes, err) < 0) {
 		muster_log(MUSTER_LOG_WARN, NULL, "no earlier run counts: %s", err->text);
 		o->strikes.changed = true;
+	} else if (check_owner("muster-strikes.json", &o->strikes.file, err) < 0) {
+		if (o->apply && !o->trust)
+			return -1;
+		if (!o->apply)
+			muster_log(MUSTER_LOG_WARN, NULL, "%s", err->text);
 	}
 	return 0;
 }
@@ -200,10 +203,12 @@ int muster_node_changes_by_report(
 	struct muster_report report;
 	struct muster_run run;
 	struct muster_error err;
+	struct stat status;
 	int code, fd = muster_file_open_read(o->input, &err);
 	if (fd < 0)
 		return muster_cli_usage(&err);
-	int rc = check_owner(o, fd, &err);
+	int rc = fstat(fd, &status) < 0 ? muster_fail(&err, MUSTER_EIO, "%s: its owner is not known", o->input)
+					: check_owner(o->input, &status, &err);
 	bool foreign = rc < 0;
 	if (foreign && !o->apply) /* what is printed is often pasted */
 		muster_log(MUSTER_LOG_WARN, NULL, "%s", err.text);
@@ -227,10 +232,10 @@ int muster_node_changes_by_report(
 			muster_log(MUSTER_LOG_ERROR, NULL, "%s", err.text);
 			code = MUSTER_EXIT_INCONCLUSIVE;
 		}
-		muster_strikes_done(&o->strikes);
-		muster_past_done(&o->past);
-		muster_history_close(o->history);
 	}
+	muster_strikes_done(&o->strikes);
+	muster_past_done(&o->past);
+	muster_history_close(o->history);
 	muster_report_done(&report);
 	muster_run_done(&run);
 	return code;

@@ -27,6 +27,7 @@
 #include "muster/arena.h"
 #include "util/array.h"
 #include "util/file.h"
+#include "util/input.h"
 #include "util/text.h"
 #include "util/utc.h"
 
@@ -91,13 +92,22 @@ int muster_strikes_read(const char *report, struct muster_strikes *ret, struct m
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_json_reader reader = { .arena = arena, .err = err, .text_max = TEXT_MAX };
 	struct muster_json *json = NULL;
-	char *path = path_of(report);
-	int rc = 0;
-	if (access(path, F_OK) == 0 || errno != ENOENT)
-		rc = muster_json_parse_file(path, FILE_BYTES_MAX, &json, err);
-	if (rc == 0 && json && muster_object_read(&reader, json, &file_type, &read) < 0)
-		rc = muster_wrap(err, "%s", path);
+	struct muster_input input;
+	struct stat file = { 0 };
+	char *path = path_of(report), *text = NULL;
+	size_t length;
+	int fd = muster_file_open_read(path, err), rc = fd < 0 && err->code != MUSTER_EABSENT ? -1 : 0;
+	if (fd >= 0) {
+		if (muster_input_begin(&input, fd, path, FILE_BYTES_MAX, err) < 0 || fstat(fd, &file) < 0 ||
+			muster_input_read_all(&input, &text, &length, err) < 0 ||
+			muster_json_parse(text, length, &json, err) < 0 ||
+			muster_object_read(&reader, json, &file_type, &read) < 0)
+			rc = muster_wrap(err, "%s", path);
+		muster_input_done(&input);
+		close(fd);
+	}
 	muster_json_free(json);
+	free(text);
 	free(path);
 	*ret = (struct muster_strikes){
 		.arena = arena,
@@ -105,6 +115,7 @@ int muster_strikes_read(const char *report, struct muster_strikes *ret, struct m
 		.passes = copy_of(read.passes, read.pass_count),
 		.strike_count = read.strike_count,
 		.pass_count = read.pass_count,
+		.file = file,
 	};
 	if (rc < 0)
 		muster_strikes_done(ret);

@@ -13,6 +13,7 @@
 #include "slurm/node_selection.h"
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 enum {
 	MUSTER_STRIKE_GAP_S = 60,         /* from the first strike to the second */
@@ -31,6 +32,7 @@ struct muster_strikes { /* {0}: none */
 	struct muster_strike *strikes, *passes; /* passes: of nodes that are drained */
 	size_t strike_count, pass_count;
 	bool changed;
+	struct stat file; /* the open file, for who owns it; all zeros: there was none */
 };
 
 /* Read the file beside the report; none is an empty one. -1 with err (MUSTER_EUSAGE) when it is no such file. */

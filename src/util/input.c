@@ -115,7 +115,7 @@ ssize_t muster_input_read(struct muster_input *input, char *into, size_t room, s
 						      input->gunzip ? "inflated from gzip, it " : "", input->limit);
 }
 
-static int read_all(struct muster_input *input, char **ret_text, size_t *ret_length, struct muster_error *err)
+int muster_input_read_all(struct muster_input *input, char **ret_text, size_t *ret_length, struct muster_error *err)
 {
 	size_t room = ROOM, length = 0;
 	char *text = muster_realloc(NULL, room, 1);
@@ -145,7 +145,7 @@ static int read_file(
 	int rc = muster_input_begin(&input, fd, path, limit, err);
 	input.plain = plain;
 	if (rc == 0)
-		rc = read_all(&input, ret_text, ret_length, err);
+		rc = muster_input_read_all(&input, ret_text, ret_length, err);
 	muster_input_done(&input);
 	close(fd);
 	return rc < 0 ? muster_wrap(err, "%s", path) : 0;

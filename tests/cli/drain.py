@@ -195,6 +195,22 @@ class Drain(Commands):
         self.assertEqual(self.muster("drain", path, "--apply", "--trust").returncode, 0)
         self.assertEqual(len(self.updates()), 1)
 
+    def test_strikes_of_another_user_count_only_with_trust(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can make a file of another user")
+        for uid, mode in ((33, 0o644), (0, 0o666)):
+            self.states({f"n{i}": ("IDLE", "") for i in range(1, 9)})
+            self.muster("drain", self.soft(0, h2d("n2")), "--apply")
+            os.chown(os.path.join(self.folder, "muster-strikes.json"), uid, -1)
+            os.chmod(os.path.join(self.folder, "muster-strikes.json"), mode)
+            for command in ("drain", "resume"):
+                done = self.muster(command, self.soft(5, h2d("n2")), "--apply")
+                self.assertEqual((done.returncode, done.stdout, self.state("n2")[0]), (2, "", "IDLE"), command)
+                self.assertRegex(done.stderr, f"^muster: .*muster-strikes.json: user {uid} .*--trust\n$")
+            self.assertIn("may have written anything into it", self.muster("drain", "report.json").stderr)
+            self.assertEqual(self.muster("drain", "report.json", "--apply", "--trust").returncode, 0)
+            self.assertEqual((self.state("n2")[0], os.unlink(os.path.join(self.folder, "muster-strikes.json"))), ("IDLE+DRAIN", None))
+
     def soft(self, minute, *findings, name="report.json", **more):
         """A report of eight nodes; each finding is of a speed."""
         return self.eight([{**one, "proof": "soft"} for one in findings], name=name, verdict="fail" if findings else "pass",
