@@ -75,7 +75,7 @@ static void change(struct muster_node_changes *o, const char *node, const char *
 	if (!muster_node_change(o, node, "DRAIN", reason) || !o->apply || check_most(o, node, true, &err) == 0)
 		return;
 	muster_node_complain(o, node, &err);
-	muster_node_change(o, node, "RESUME", NULL);
+	muster_node_change(o, node, "UNDRAIN", NULL);
 }
 
 /* Who drains, for the reason and the strikes: a person, unless --by says otherwise. */

@@ -8,9 +8,10 @@
  *    not drained                                     skipped
  *    the reason is not one of muster                 skipped: drained by someone else
  *    --by, and the reason is by another              skipped
+ *    down, in maintenance or about to reboot         skipped
  *    report: the check of the reason does not pass   skipped, with the cause (muster_fault_is_gone)
  *    report: a soft fault that passed only once      skipped; the pass is kept (strikes.h)
- *    all others                                      undrained
+ *    all others                                      undrained: State=RESUME would also end a DOWN or a reboot
  */
 #include "cli/cli.h"
 #include "cli/node_changes.h"
@@ -73,6 +74,8 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 		muster_node_skip(name, "skipped: drained by someone else", &node);
 	} else if (o->by != MUSTER_BY_UNSET && reason.by != (enum muster_drained_by)o->by) {
 		muster_node_skip(name, "skipped: muster drained it for someone else", &node);
+	} else if (node.held) {
+		muster_node_skip(name, "skipped: Slurm has more to do there than to undrain it", &node);
 	} else if (report && !muster_fault_is_gone(report, name, &reason, &err)) {
 		muster_wrap(&err, "skipped");
 		muster_node_skip(name, err.text, &node);
@@ -80,7 +83,7 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 		muster_node_skip(name,
 			"skipped: passed once; a run at least ten minutes later that passes too gives it back", &node);
 	} else {
-		muster_node_change(o, name, "RESUME", NULL);
+		muster_node_change(o, name, "UNDRAIN", NULL);
 	}
 }
 

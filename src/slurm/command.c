@@ -101,12 +101,15 @@ static size_t reason_length(const char *reason)
  * return to service. */
 int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, struct muster_error *err)
 {
+	static const char *const holds[] = { "DOWN", "FAIL", "REBOOT", "MAINT", "POWERING" };
 	const char *state = value_find(text, " State="), *reason = value_find(text, " Reason=");
 	struct muster_slurm_node node = { 0 };
 	if (strncmp(text, "NodeName=", 9) != 0 || !state)
 		return muster_fail(err, MUSTER_EPROTOCOL, "scontrol show node printed no node: \"%.80s\"", text);
 	snprintf(node.state, sizeof node.state, "%.*s", (int)strcspn(state, " \n"), state);
 	node.drained = has_flag(node.state, "DRAIN"); /* DRAINED and DRAINING too */
+	for (size_t i = 0; i < sizeof holds / sizeof *holds; i++)
+		node.held = node.held || has_flag(node.state, holds[i]);
 	bool out = node.drained || has_flag(node.state, "DOWN") || has_flag(node.state, "FAIL");
 	if (reason && out)
 		snprintf(node.reason, sizeof node.reason, "%.*s", (int)reason_length(reason), reason);

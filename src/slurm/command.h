@@ -22,6 +22,7 @@ struct muster_slurm_node {
 	char state[MUSTER_SLURM_STATE_MAX];   /* "IDLE+DRAIN" */
 	char reason[MUSTER_SLURM_REASON_MAX]; /* of a node out of service; without who gave it and when; "": none */
 	bool drained;                         /* or draining: no new job begins on it */
+	bool held; /* and would not be in service without the drain: down, failing, in maintenance, about to reboot */
 };
 
 /* From what `scontrol show node NAME -o` prints. Code MUSTER_EPROTOCOL when that is no node. */

@@ -432,7 +432,15 @@ class Drain(Commands):
                        f": >{self.folder}/asked\necho 'n2|all|idle|Unknown|none'\n")
         done = self.muster("drain", self.save(["n2"], [h2d("n2")]), "--apply", "--at-most", "1")
         self.assertEqual((done.returncode, self.state("n2")), (3, ("IDLE", "")), done.stderr)
-        self.assertEqual([call[2] for call in self.updates()], ["State=DRAIN", "State=RESUME"])
+        self.assertEqual([call[2] for call in self.updates()], ["State=DRAIN", "State=UNDRAIN"])
+
+    def test_a_node_that_is_down_or_about_to_reboot_keeps_its_drain(self):
+        """Nor is anything but the drain of the others touched."""
+        states = ("DOWN*+DRAIN", "IDLE+DRAIN+REBOOT_REQUESTED", "IDLE+DRAIN+MAINTENANCE", "IDLE+DRAIN+POWERING_UP", "FAILING+DRAIN", "MIXED+DRAIN")
+        self.states({f"n{i + 1}": (state, "muster: copy.h2d: x") for i, state in enumerate(states)})
+        done = self.muster("resume", "n[1-6]", "--apply")
+        self.assertEqual((done.returncode, self.updates()), (0, [["update", "NodeName=n6", "State=UNDRAIN"]]))
+        self.assertIn("# n1: skipped: Slurm has more to do there than to undrain it (DOWN*+DRAIN: muster: copy.h2d: x)\n", done.stdout)
 
     def test_a_script_undrains_only_what_it_drained(self):
         names = ("person", "health", "prolog", "epilog")
@@ -456,7 +464,7 @@ class Drain(Commands):
             done = self.muster("resume", self.save(names, findings, verdict="pass", checks=checks, started="2026-11-29T12:10:00Z", **more), "--apply")
         self.assertEqual(done.returncode, 0, done.stderr)
         resumed = self.state(name) == ("IDLE", "")
-        self.assertEqual(done.stdout.count("State=RESUME"), resumed)
+        self.assertEqual(done.stdout.count("State=UNDRAIN"), resumed)
         return resumed, done.stdout
 
     def test_a_report_undrains_a_node_only_if_the_check_of_the_reason_passed(self):

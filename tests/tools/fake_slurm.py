@@ -96,7 +96,7 @@ def main():
     if pairs["State"] == "DRAIN":
         node["state"], node["reason"] = node["state"] + "+DRAIN", pairs["Reason"]
         node["since"] = time.strftime("%Y-%m-%dT%H:%M:%S")
-    elif pairs["State"] == "RESUME":
+    elif pairs["State"] == "UNDRAIN":
         node["state"], node["reason"] = node["state"].replace("+DRAIN", ""), ""
     with open(path("nodes.json"), "w", encoding="utf-8") as file:
         json.dump(nodes, file)
