@@ -21,6 +21,7 @@
 #include "muster/report.h"
 #include "util/text.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 enum { NUMBER_MAX = 1000000 }; /* the largest number of an option; no cluster has so many nodes */
@@ -64,7 +65,7 @@ static int check_most(struct muster_node_changes *o, const char *node, bool alre
 
 /* Drain the node. The limits are checked before and, with --apply, once more after: many nodes may drain themselves in
  * the same second, and only the check that follows sees the others (slurm/drain.c). If it fails, this node is
- * undrained. */
+ * undrained; where Slurm does not do that, it is drained as any other, so that a prolog starts no job on it. */
 static void change(struct muster_node_changes *o, const char *node, const char *reason)
 {
 	struct muster_error err;
@@ -74,8 +75,12 @@ static void change(struct muster_node_changes *o, const char *node, const char *
 	}
 	if (!muster_node_change(o, node, "DRAIN", reason) || !o->apply || check_most(o, node, true, &err) == 0)
 		return;
+	size_t failed = o->failed;
 	muster_node_complain(o, node, &err);
-	muster_node_change(o, node, "UNDRAIN", NULL);
+	if (muster_node_change(o, node, "UNDRAIN", NULL) || muster_node_change(o, node, "UNDRAIN", NULL))
+		return;
+	fprintf(stderr, "muster: %s: stays drained: Slurm does not undrain it\n", node);
+	o->failed = failed;
 }
 
 /* Who drains, for the reason and the strikes: a person, unless --by says otherwise. */

@@ -86,7 +86,7 @@ int muster_node_changes_end(const struct muster_node_changes *o, size_t left)
 {
 	if (left > 0)
 		fprintf(stderr, "muster: %zu more node%s skipped\n", left, left == 1 ? " was" : "s were");
-	return muster_cli_printed(o->failed ? MUSTER_EXIT_INCONCLUSIVE : MUSTER_EXIT_PASS);
+	return muster_cli_printed(o->failed || left > 0 ? MUSTER_EXIT_INCONCLUSIVE : MUSTER_EXIT_PASS);
 }
 
 int muster_node_check_names(const char *const *names, size_t count, struct muster_error *err)

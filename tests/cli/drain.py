@@ -433,6 +433,12 @@ class Drain(Commands):
         done = self.muster("drain", self.save(["n2"], [h2d("n2")]), "--apply", "--at-most", "1")
         self.assertEqual((done.returncode, self.state("n2")), (3, ("IDLE", "")), done.stderr)
         self.assertEqual([call[2] for call in self.updates()], ["State=DRAIN", "State=UNDRAIN"])
+        self.mood("keep drained")
+        os.unlink(os.path.join(self.folder, "asked"))
+        done = self.muster("drain", self.save(["n2"], [h2d("n2")]), "--apply", "--at-most", "1")
+        self.assertEqual((done.returncode, self.state("n2")[0]), (0, "IDLE+DRAIN"), "no job may start there: " + done.stderr)
+        self.assertEqual([call[2] for call in self.updates()][2:], ["State=DRAIN", "State=UNDRAIN", "State=UNDRAIN"])
+        self.assertIn("\nmuster: n2: stays drained: Slurm does not undrain it\n", done.stderr)
 
     def test_a_node_that_is_down_or_about_to_reboot_keeps_its_drain(self):
         """Nor is anything but the drain of the others touched."""

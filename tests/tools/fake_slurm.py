@@ -4,7 +4,7 @@
 
 Every call is written down in $FAKE_SLURM/calls. squeue knows the jobs of jobs.json, sacct those of past.json. All nodes
 are in the partition "all", and those of partitions.json in others too. topology has what scontrol show topology prints. $FAKE_SLURM/mood of scontrol: "hang", "fail",
-"deny" (update alone fails), "flood", "garbage"; else it does as it is told.
+"deny" (update alone fails), "keep drained" (so does UNDRAIN), "flood", "garbage"; else it does as it is told.
 """
 
 import json
@@ -62,7 +62,7 @@ def main():
             mood = file.read().strip()
     if mood == "hang":
         time.sleep(600)
-    if mood == "fail" or (mood == "deny" and arguments[0] == "update"):
+    if mood == "fail" or (mood == "deny" and arguments[0] == "update") or (mood == "keep drained" and "State=UNDRAIN" in arguments):
         print("slurm_update error: first line\nslurm_update error: Access/permission denied", file=sys.stderr)
         return 1
     if mood == "flood":
