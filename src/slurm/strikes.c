@@ -19,7 +19,8 @@
  * it, too (muster_strikes_take).
  *
  * Times are those of the runs, not of the clock: reports may be applied late, or twice. The same run applied twice is
- * no second run, because nothing lies between. An entry that is older than MUSTER_STRIKE_KEPT_S does not count.
+ * no second run, because nothing lies between. An entry that is older than MUSTER_STRIKE_KEPT_S, or later than the run,
+ * does not count, and the run takes its place: the clock may have been wrong once.
  */
 #include "slurm/strikes.h"
 
@@ -201,7 +202,8 @@ static int64_t age_of(const struct muster_strike *one, int64_t at)
 
 bool muster_strike_counts(const struct muster_strike *one, int64_t at)
 {
-	return age_of(one, at) <= MUSTER_STRIKE_KEPT_S;
+	int64_t age = age_of(one, at);
+	return age >= 0 && age <= MUSTER_STRIKE_KEPT_S;
 }
 
 /* A soft finding also ends the way back of the node: passes of its check are removed for all parts, because a reason
@@ -250,7 +252,7 @@ void muster_strikes_forgive(struct muster_strikes *strikes, muster_strike_gone_f
 
 /* Three cases, by the age of the first pass of this node, check and part:
  *
- *    none, or older than MUSTER_STRIKE_KEPT_S   this is the first pass; false
+ *    none that counts (muster_strike_counts)    this is the first pass; false
  *    less than MUSTER_RETURN_GAP_S              the first pass stays as it is; false
  *    between the two                            the first pass is removed; true
  */

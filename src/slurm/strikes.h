@@ -47,7 +47,8 @@ void muster_strikes_done(struct muster_strikes *strikes);
 bool muster_strikes_take(struct muster_strikes *strikes, const struct muster_finding *finding, const char *node,
 	int64_t at, enum muster_drained_by by, const char **ret_first);
 
-/* Whether a strike or pass still counts for a run that begins at `at`: it does not when it is too old. */
+/* Whether a strike or pass still counts for a run that begins at `at`: it does not when it is too old, or
+ * later than the run. */
 bool muster_strike_counts(const struct muster_strike *one, int64_t at);
 
 /* Forget the strikes that are gone in a run that began at `at`. */
