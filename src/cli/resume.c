@@ -50,13 +50,14 @@ static bool is_hard(const struct muster_report *report, const char *check)
 }
 
 /* Whether the fault, which is gone in this run, was gone in a run at least ten minutes before, too: by the file of
- * strikes, or with --history by the runs in the database. Without an earlier pass, this one becomes the first; --apply
- * writes it to the file. */
-static bool has_passed(struct muster_node_changes *o, const char *name, const struct muster_drain_reason *reason)
+ * strikes, or with --history by the runs in the database that began after the drain. Without an earlier pass, this one
+ * becomes the first; --apply writes it to the file. */
+static bool has_passed(struct muster_node_changes *o, const char *name, const struct muster_drain_reason *reason,
+	const struct muster_slurm_node *node)
 {
 	if (!o->db)
 		return muster_strikes_passed(&o->strikes, name, reason, o->at);
-	int64_t since = muster_past_gone_since(&o->past, name, reason->check);
+	int64_t since = muster_past_gone_since(&o->past, name, reason->check, node->since);
 	return since != MUSTER_HISTORY_NEVER && o->at - since >= MUSTER_RETURN_GAP_S;
 }
 
@@ -79,7 +80,7 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 	} else if (report && !muster_fault_is_gone(report, name, &reason, &err)) {
 		muster_wrap(&err, "skipped");
 		muster_node_skip(name, err.text, &node);
-	} else if (report && !is_hard(report, reason.check) && !has_passed(o, name, &reason)) {
+	} else if (report && !is_hard(report, reason.check) && !has_passed(o, name, &reason, &node)) {
 		muster_node_skip(name,
 			"skipped: passed once; a run at least ten minutes later that passes too gives it back", &node);
 	} else {

@@ -150,12 +150,12 @@ void muster_past_take(struct muster_strikes *strikes, struct muster_past *past, 
 	}
 }
 
-int64_t muster_past_gone_since(const struct muster_past *past, const char *node, const char *check)
+int64_t muster_past_gone_since(const struct muster_past *past, const char *node, const char *check, int64_t after)
 {
 	int64_t since = MUSTER_HISTORY_NEVER;
 	for (size_t i = 0; i < past->count; i++) {
 		const struct muster_past_run *run = &past->runs[i];
-		if (strcmp(run->node, node) != 0)
+		if (strcmp(run->node, node) != 0 || run->started <= after)
 			continue;
 		if (has_finding(past, run, check))
 			since = MUSTER_HISTORY_NEVER;

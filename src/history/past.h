@@ -52,7 +52,8 @@ bool muster_past_is_gone(const struct muster_past *past, const struct muster_pas
 void muster_past_take(struct muster_strikes *strikes, struct muster_past *past, const struct muster_past_run *run);
 
 /* The first run of the node since its last finding of the check in which the fault is gone, as muster_past_is_gone has
- * it: when it began; MUSTER_HISTORY_NEVER when there is none. The runs are of one machine type and profile. */
-int64_t muster_past_gone_since(const struct muster_past *past, const char *node, const char *check);
+ * it: when it began; MUSTER_HISTORY_NEVER when there is none. Only runs that began after the time `after` count. The
+ * runs are of one machine type and profile. */
+int64_t muster_past_gone_since(const struct muster_past *past, const char *node, const char *check, int64_t after);
 
 #endif

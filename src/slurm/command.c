@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 
 /* The last line that is not empty: Slurm's programs end with the line that matters. White space at the end of text is
  * overwritten. */
@@ -93,6 +94,13 @@ static size_t reason_length(const char *reason)
 	return length;
 }
 
+/* mktime() takes the time for one of this zone, as Slurm's programs print it. */
+int64_t muster_slurm_time_read(const char *text, int64_t unknown)
+{
+	struct tm parts = { .tm_isdst = -1 };
+	return strptime(text, "%Y-%m-%dT%H:%M:%S", &parts) ? (int64_t)mktime(&parts) : unknown;
+}
+
 /* text is one line, of which three values are used:
  *
  *    NodeName=gpu-1 Arch=x86_64 ... State=IDLE+DRAIN ... Reason=muster: gpu.count: 7 [root@2026-11-29T12:00:00]
@@ -111,8 +119,12 @@ int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, str
 	for (size_t i = 0; i < sizeof holds / sizeof *holds; i++)
 		node.held = node.held || has_flag(node.state, holds[i]);
 	bool out = node.drained || has_flag(node.state, "DOWN") || has_flag(node.state, "FAIL");
-	if (reason && out)
-		snprintf(node.reason, sizeof node.reason, "%.*s", (int)reason_length(reason), reason);
+	if (reason && out) {
+		size_t length = reason_length(reason);
+		const char *at = strchr(reason + length, '@');
+		snprintf(node.reason, sizeof node.reason, "%.*s", (int)length, reason);
+		node.since = at ? muster_slurm_time_read(at + 1, 0) : 0;
+	}
 	*ret = node;
 	return 0;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* argv[0] is looked up in PATH. -1 with err when the command cannot be run, does not respond within deadline_ms,
  * exits with another code than 0 (its last line is then the error), or prints more than is kept. After 0 the caller
@@ -21,12 +22,16 @@ enum { MUSTER_SLURM_STATE_MAX = 128, MUSTER_SLURM_REASON_MAX = 1024 };
 struct muster_slurm_node {
 	char state[MUSTER_SLURM_STATE_MAX];   /* "IDLE+DRAIN" */
 	char reason[MUSTER_SLURM_REASON_MAX]; /* of a node out of service; without who gave it and when; "": none */
+	int64_t since;                        /* when the reason was given; 0: not known */
 	bool drained;                         /* or draining: no new job begins on it */
 	bool held; /* and would not be in service without the drain: down, failing, in maintenance, about to reboot */
 };
 
 /* From what `scontrol show node NAME -o` prints. Code MUSTER_EPROTOCOL when that is no node. */
 int muster_slurm_node_parse(const char *text, struct muster_slurm_node *ret, struct muster_error *err);
+
+/* A local time as Slurm prints it, "2026-11-29T12:00:00"; `unknown` for what is none. */
+int64_t muster_slurm_time_read(const char *text, int64_t unknown);
 
 /* Ask scontrol. err tells what is wrong with it: not there, silent, its own words, or that the name is not that of one
  * node: a set of nodes has a name too. */

@@ -247,13 +247,11 @@ static bool is_drained_by_muster(const struct line *line)
 	return muster_drain_reason_read(text, &reason);
 }
 
-/* Whether the reason was set within the last hour. sinfo prints local time without a zone, which mktime() reads the
- * same way. A time that cannot be read counts as recent: the limit holds in that case too. */
+/* Whether the reason was set within the last hour. A time that cannot be read counts as recent: the limit holds in that
+ * case too. */
 static bool is_recent(const struct line *line, int64_t now)
 {
-	struct tm parts = { .tm_isdst = -1 };
-	time_t at = strptime(line->time, "%Y-%m-%dT%H:%M:%S", &parts) ? mktime(&parts) : (time_t)now;
-	return now - at < SECONDS_OF_HOUR;
+	return now - muster_slurm_time_read(line->time, now) < SECONDS_OF_HOUR;
 }
 
 /* The limit in nodes, of a partition of so many. A share is rounded down, but at least one node may be drained, unless

@@ -333,6 +333,12 @@ class Drain(Commands):
         self.with_history("resume", 16)
         self.with_history("resume", 25)
         self.assertEqual(self.state("n2")[0], "IDLE+DRAIN", "it failed between")
+        self.environment["TZ"] = "UTC"
+        drained = {"state": "IDLE+DRAIN", "reason": "muster(health): copy.h2d GPU 0: 1", "since": "2026-11-29T12:16:30"}
+        save(self.folder, "nodes.json", {"n2": drained, "n1": {"state": "IDLE", "reason": ""}})
+        self.with_history("resume", 26, keep=False)
+        self.assertEqual(self.state("n2")[0], "IDLE+DRAIN", "the first pass was before the drain")
+        save(self.folder, "nodes.json", {"n2": {**drained, "since": "2026-11-29T12:15:30"}, "n1": {"state": "IDLE", "reason": ""}})
         self.with_history("resume", 26, keep=False)
         self.assertEqual(self.state("n2"), ("IDLE", ""))
 

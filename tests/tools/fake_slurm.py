@@ -81,7 +81,7 @@ def main():
         if "shown_as" in node:  # the name of a set of nodes
             print("".join(f"NodeName={name} State=IDLE\n" for name in node["shown_as"]), end="")
             return 0
-        reason = f" Reason={node['reason']} [root@2026-11-21T10:00:00]" if node["reason"] else ""
+        reason = f" Reason={node['reason']} [root@{node.get('since', '2026-11-21T10:00:00')}]" if node["reason"] else ""
         print(f"NodeName={arguments[2]} Arch=x86_64 OS=Linux 5.15 #1 SMP State={node['state']} CPUs=96{reason}")
         return 0
     if arguments == ["show", "topology"]:
