@@ -52,12 +52,11 @@ static bool is_hard(const struct muster_report *report, const char *check)
 /* Whether the fault, which is gone in this run, was gone in a run at least ten minutes before, too: by the file of
  * strikes, or with --history by the runs in the database that began after the drain. Without an earlier pass, this one
  * becomes the first; --apply writes it to the file. */
-static bool has_passed(struct muster_node_changes *o, const char *name, const struct muster_drain_reason *reason,
-	const struct muster_slurm_node *node)
+static bool has_passed(struct muster_node_changes *o, const char *name, const struct muster_drain_reason *reason)
 {
 	if (!o->db)
 		return muster_strikes_passed(&o->strikes, name, reason, o->at);
-	int64_t since = muster_past_gone_since(&o->past, name, reason->check, node->since);
+	int64_t since = muster_past_gone_since(&o->past, name, reason->check, reason->since);
 	return since != MUSTER_HISTORY_NEVER && o->at - since >= MUSTER_RETURN_GAP_S;
 }
 
@@ -69,9 +68,11 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 	struct muster_error err;
 	if (!muster_node_ask(o, name, &node))
 		return;
+	bool is_ours = muster_drain_reason_read(node.reason, &reason);
+	reason.since = node.since;
 	if (!node.drained) {
 		muster_node_skip(name, "not drained", &node);
-	} else if (!muster_drain_reason_read(node.reason, &reason)) {
+	} else if (!is_ours) {
 		muster_node_skip(name, "skipped: drained by someone else", &node);
 	} else if (o->by != MUSTER_BY_UNSET && reason.by != (enum muster_drained_by)o->by) {
 		muster_node_skip(name, "skipped: muster drained it for someone else", &node);
@@ -80,7 +81,7 @@ static void resume_one(struct muster_node_changes *o, const struct muster_report
 	} else if (report && !muster_fault_is_gone(report, name, &reason, &err)) {
 		muster_wrap(&err, "skipped");
 		muster_node_skip(name, err.text, &node);
-	} else if (report && !is_hard(report, reason.check) && !has_passed(o, name, &reason, &node)) {
+	} else if (report && !is_hard(report, reason.check) && !has_passed(o, name, &reason)) {
 		muster_node_skip(name,
 			"skipped: passed once; a run at least ten minutes later that passes too gives it back", &node);
 	} else {

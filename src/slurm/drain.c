@@ -24,8 +24,10 @@
 #include "slurm/command.h"
 #include "slurm/hostlist.h"
 #include "util/text.h"
+#include "util/utc.h"
 
 #include <assert.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -491,11 +493,24 @@ static bool is_event_of(const struct muster_sample *age, const struct muster_dra
 	return !device || strcmp(device, "none") == 0 || names(reason->observed, device);
 }
 
-/* -1 with err while the node has an age of the event that the reason names: the event is in its log. The check of
- * events passes after some hours, but that an event is old does not show that its cause is gone. */
-static int event_logged(const struct muster_node *node, const char *metric, const struct muster_drain_reason *reason,
-	struct muster_error *err)
+/* Whether the node was booted after the drain: then no event of its log is the one that the reason names. */
+static bool is_booted_since(
+	const struct muster_run *run, const struct muster_node *node, const struct muster_drain_reason *reason)
 {
+	double hours = muster_sample_number(&node->samples, "node.up_hours", HUGE_VAL);
+	int64_t started;
+	return reason->since > 0 && run->job.started && muster_utc_read(run->job.started, &started) == 0 &&
+	       (double)started - hours * SECONDS_OF_HOUR > (double)reason->since;
+}
+
+/* -1 with err while the node has an age of the event that the reason names: the event is in its log. The check of
+ * events passes after some hours, but that an event is old does not show that its cause is gone; nor does a log that
+ * has lost its beginning. */
+static int event_logged(const struct muster_run *run, const struct muster_node *node, const char *metric,
+	const struct muster_drain_reason *reason, struct muster_error *err)
+{
+	const struct muster_metric *events = metric ? muster_metric_find(metric) : NULL;
+	const char *start = muster_sample_text(&node->samples, "node.kernel_log_start", "boot");
 	for (size_t i = 0; i < node->samples.count; i++) {
 		const struct muster_sample *sample = &node->samples.items[i];
 		if (sample->metric->event_part == MUSTER_EVENT_AGE && same(sample->metric->name, metric) &&
@@ -505,6 +520,10 @@ static int event_logged(const struct muster_node *node, const char *metric, cons
 				sample->value.type == MUSTER_NUMBER ? sample->value.number : 0,
 				sample->metric->event == MUSTER_EVENT_KERNEL ? "" : "reset the GPU or ");
 	}
+	if (events && events->event_part == MUSTER_EVENT_AGE && strcmp(start, "boot") != 0 &&
+		!is_booted_since(run, node, reason))
+		return muster_fail(err, MUSTER_EUSAGE,
+			"the kernel's log no longer shows all of this boot (%s): reboot the node", start);
 	return 0;
 }
 
@@ -522,7 +541,7 @@ static int not_evaluated(struct muster_error *err, const char *check)
  *    2. a run of one node does not show a check that needs several nodes; except for a node that a script drained,
  * because the scripts measure one node alone, so that the fault showed there too
  *    3. where the check was skipped in some places, the part of the reason must have a value on this node
- *    4. the log does not have the event of the reason (event_logged)
+ *    4. the log does not have the event of the reason, and has all of this boot (event_logged)
  */
 static int check_passed(const struct muster_report *report, const struct muster_node *node,
 	const struct muster_drain_reason *reason, struct muster_error *err)
@@ -539,7 +558,7 @@ static int check_passed(const struct muster_report *report, const struct muster_
 	if (tally->count[MUSTER_SKIP] > 0 &&
 		!(*reason->part && tally->metric && has_value_on_node(node, tally->metric, reason->part)))
 		return not_evaluated(err, reason->check);
-	return event_logged(node, tally->metric, reason, err);
+	return event_logged(report->run, node, tally->metric, reason, err);
 }
 
 /* What the reason names may also be no check of this report. Then a finding of that name must be absent, and in

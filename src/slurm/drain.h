@@ -40,6 +40,7 @@ struct muster_drain_reason {
 	char check[MUSTER_DRAIN_REASON_MAX + 1]; /* "copy.h2d" */
 	char part[MUSTER_DRAIN_REASON_MAX + 1];  /* the GPU or the port, "000b:00:00.0"; "" when the reason has none */
 	char observed[MUSTER_DRAIN_REASON_MAX + 1]; /* what follows, "11.2 GB/s; expected at least 21 GB/s" */
+	int64_t since;                              /* when it was given, as Slurm says; 0: not known */
 };
 
 /* False when muster did not write it. */

@@ -201,6 +201,23 @@ TEST_EACH(an_event_that_is_only_old_is_not_gone, events)
 						       ? "log, 30.0 h old: reboot the node"
 						       : "log, 30.0 h old: reset the GPU or reboot the node"),
 			"%s", err.text);
+	if (gone) { /* a log that has lost its beginning shows that only if the node was booted after the drain */
+		muster_samples_add(&run.nodes[0].samples,
+			(struct muster_sample){ .metric = muster_metric_find("node.kernel_log_start"),
+				.value = muster_string("older records of this boot were overwritten") });
+		ck_assert(!muster_fault_is_gone(&report, "n1", &reason, &err));
+		ck_assert_str_eq(err.text,
+			"the kernel's log no longer shows all of this boot (older records of this boot were "
+			"overwritten): reboot the node");
+		muster_samples_add(
+			&run.nodes[0].samples, (struct muster_sample){ .metric = muster_metric_find("node.up_hours"),
+						       .value = muster_number(1) });
+		run.job.started = "2025-11-29T02:40:10Z";
+		reason.since = 1764384010 - 3601;
+		ck_assert(muster_fault_is_gone(&report, "n1", &reason, &err));
+		reason.since += 2;
+		ck_assert(!muster_fault_is_gone(&report, "n1", &reason, &err));
+	}
 	muster_run_done(&run);
 }
 
