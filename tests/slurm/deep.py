@@ -219,9 +219,11 @@ def test_bad_input_is_one_line(cluster):
             (("--sbatch", "--account"), 3, None)):
         seen = deep_check(cluster, *words)
         check(seen[0] == code and (said is None and re.fullmatch("sbatch: .*", seen[1]) or seen[1] == said), f"with {words}", seen)
-    os.chmod(path(cluster, "."), 0o777)
-    seen = deep_check(cluster)
-    check(seen[0] == 2 and "others must not write there" in seen[1] and "\n" not in seen[1], "a folder of everybody", seen)
+    for folder in (path(cluster, "."), path(cluster, "..")):
+        os.chmod(folder, 0o777)
+        seen = deep_check(cluster)
+        check(seen[0] == 2 and "others must not write there" in seen[1] and "\n" not in seen[1], f"{folder} of everybody", seen)
+        os.chmod(folder, 0o755)
     check_equal(os.listdir(path(cluster, "running")), [], "no check is noted as begun")
 
 
