@@ -190,6 +190,12 @@ watch_for_jobs() {
 	done
 }
 
+# Whether MUSTER_JSON_LOG can be written, and users can put no link in its place.
+can_write_json() {
+	[ "${MUSTER_JSON_LOG#/}" != "$MUSTER_JSON_LOG" ] && is_safe_below "$MUSTER_JSON_LOG" &&
+		[ -z "$(find -H "$(dirname "$MUSTER_JSON_LOG")" -maxdepth 0 -perm -0002)" ] && (umask 022 && : >>"$MUSTER_JSON_LOG") 2>/dev/null
+}
+
 # measure KIND SECONDS: check this node; sets text, and code to the exit code of muster node. `text` is also in KIND.txt.
 # MUSTER_JSON_LOG has standard error.
 measure() {
@@ -197,11 +203,11 @@ measure() {
 	say begins # so that the log shows a script that Slurm has killed
 	rm -f "$folder/$1.json" "$folder/$1.txt"
 	errors=$folder/$1.txt json=''
-	if [ -n "${MUSTER_JSON_LOG:-}" ] && (umask 022 && : >>"$MUSTER_JSON_LOG") 2>/dev/null; then
+	if [ -n "${MUSTER_JSON_LOG:-}" ] && can_write_json; then
 		errors=$MUSTER_JSON_LOG json='--log-format json'
 		[ "$(wc -c <"$errors")" -le 10000000 ] || { mv "$errors" "$errors.old" && (umask 022 && : >>"$errors"); }
 	elif [ -n "${MUSTER_JSON_LOG:-}" ]; then
-		say "MUSTER_JSON_LOG: cannot write to $MUSTER_JSON_LOG"
+		say "MUSTER_JSON_LOG: cannot write to $MUSTER_JSON_LOG, or users can write to its folder"
 	fi
 	# MUSTER_NODE_OPTIONS is a list of words. CUDA_VISIBLE_DEVICES of a job does not apply to the check.
 	# shellcheck disable=SC2086

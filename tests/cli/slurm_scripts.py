@@ -188,6 +188,14 @@ class Scripts(unittest.TestCase):
             self.health(code)
             self.assertEqual(self.called(), called, (state, code))
 
+    def test_no_log_is_written_where_users_can_put_a_link(self):
+        for mode, written in ((0o755, True), (0o777, False), (0o1777, False)):
+            os.makedirs(self.path("json"), exist_ok=True)
+            os.chmod(self.path("json"), mode)
+            self.put("site", f"MUSTER_JSON_LOG={self.path('json/x')}\n")
+            self.health(0)
+            self.assertEqual(("--log-format json" in self.read("calls"), "MUSTER_JSON_LOG: cannot write to" in self.read("log/log")), (written, not written))
+
     def test_a_job_that_begins_ends_a_health_check(self):
         self.health("hang")
         self.assertEqual(self.called(), ["node"])
