@@ -35,11 +35,12 @@ node)
 esac
 """
 SQUEUE = """#!/bin/sh
-env >{0}/environment
 echo squeue >>{0}/asked
-[ "$(grep -c . {0}/asked)" -ge "$(cat {0}/squeue-answers-at)" ]
 """
 SCONTROL = """#!/bin/sh
+env >{0}/environment
+echo scontrol >>{0}/asked
+[ "$(grep -c . {0}/asked)" -ge "$(cat {0}/answers-at)" ] || exit 1
 printf 'NodeName=gpu-1 Arch=x86_64\\n   State=%s ThreadsPerCore=1\\n   Reason=MAINT is over\\n' "$(cat {0}/state)"
 """
 PS = """#!/bin/sh
@@ -59,7 +60,7 @@ class Scripts(unittest.TestCase):
                            ("sleep", "#!/bin/sh\nexec /bin/sleep 0.1\n"), ("logger", "#!/bin/sh\n")):
             self.put("bin/" + name, text.format(self.folder, os.getpid()) if "{0}" in text else text)
             os.chmod(self.path("bin/" + name), 0o755)
-        self.put("squeue-answers-at", "1")
+        self.put("answers-at", "1")
         self.put("state", "IDLE")
         self.put("site", "")
 
@@ -208,14 +209,21 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.called(), ["node"])
         self.assertTrue(self.read("log/log").endswith("check skipped: job 12 has begun\n"), self.read("log/log"))
 
-    def test_squeue_is_asked_three_times(self):
-        self.put("squeue-answers-at", "3")
+    def test_slurm_is_asked_three_times(self):
+        self.put("answers-at", "3")
         self.health(0)
         self.assertEqual(self.called(), ["node"])
-        self.put("squeue-answers-at", "4")
+        self.put("answers-at", "4")
         self.health(0)
-        self.assertEqual((self.called(), self.read("asked").count("squeue")), ([], 3))
-        self.assertTrue(self.read("log/log").endswith("squeue does not respond\n"))
+        self.assertEqual((self.called(), self.read("asked").count("scontrol")), ([], 3))
+        self.assertTrue(self.read("log/log").endswith("scontrol does not respond\n"))
+
+    def test_jobs_are_asked_for_only_if_the_state_of_the_node_does_not_tell(self):
+        for state, asked, measures in (("IDLE+DRAIN", 0, True), ("ALLOCATED", 0, False), ("MIXED+DRAIN", 0, False), ("IDLE+COMPLETING", 0, False),
+                                       ("DOWN", 1, True)):
+            self.put("state", state)
+            self.health(0)
+            self.assertEqual((self.read("asked").count("squeue"), "node" in self.called()), (asked, measures), state)
 
     def test_options_of_slurms_commands_in_the_environment_are_not_for_the_scripts(self):
         hostile = {"SQUEUE_STATES": "PENDING", "SCONTROL_FUTURE": "1", "SINFO_PARTITION": "none", "SLURM_CLUSTERS": "other",

@@ -32,7 +32,7 @@ def test_prolog_and_epilog_ask_nothing_of_slurm(cluster):
     add_setting(cluster, f"PATH={folder}:$PATH")
     health_check(cluster, "1")
     with open(os.path.join(cluster.folder, "asked"), encoding="utf-8") as file:
-        check_equal(file.read(), "squeue\nscontrol\n", "what the health check asked: the stand-ins are found")
+        check_equal(file.read(), "scontrol\nsqueue\n", "what the health check asked: the stand-ins are found")
     os.unlink(os.path.join(cluster.folder, "asked"))
     number = cluster.submit("-N1", "-w", "gpu-1", *WHOLE, "--wrap", "true")
     cluster.wait(number)
