@@ -251,13 +251,15 @@ drain() {
 		return 1
 		;;
 	esac
-	said=$("$MUSTER" drain "$folder/$2.json" $apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" \
+	said=$(timeout -k 1 40 "$MUSTER" drain "$folder/$2.json" $apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" \
 		--per-hour "$MUSTER_DRAIN_PER_HOUR" --per-rack "$MUSTER_DRAIN_PER_RACK" --deadline 5 \
 		${MUSTER_HISTORY:+--history "$MUSTER_HISTORY"} 2>&1 9>&-)
 	drained=$?
 	say_lines "$said"
+	[ "$drained" -lt 124 ] || { say "muster drain: ended early, exit $drained" && drained=0; }
 	[ -n "$apply" ] || return 1
 	case $said in
+	*State=UNDRAIN*) return 1 ;;
 	*"scontrol update "* | *" drained by muster"* | *" reason from someone else"*) return "$drained" ;;
 	esac
 	return 1 # a setting of the node, and not the machine, or a first strike

@@ -22,7 +22,11 @@ MUSTER = """#!/bin/sh
 echo "$*" >>{0}/calls
 case $1 in
 bind) printf '# GPU 0\\n# GPU 1\\n' ;;
-drain) env >{0}/environment && echo "scontrol update NodeName=gpu-1 State=DRAIN" ;;
+drain)
+	[ ! -e {0}/drain-locked ] || exec /bin/sleep 60
+	env >{0}/environment && echo "scontrol update NodeName=gpu-1 State=DRAIN"
+	[ ! -e {0}/drain-slow ] || exec /bin/sleep 60
+	;;
 node)
 	code=$(head -n 1 {0}/codes)
 	sed -i 1d {0}/codes
@@ -54,7 +58,7 @@ class Scripts(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
         shutil.copytree(os.path.join(SOURCE, "slurm"), self.path("slurm"), symlinks=True)
         text = self.read("slurm/node-check.sh").replace("/etc/default/muster", self.path("site"))
-        self.put("slurm/node-check.sh", text.replace("/var/log/muster", self.path("log")))
+        self.put("slurm/node-check.sh", text.replace("/var/log/muster", self.path("log")).replace("-k 1 40", "-k 1 1"))
         os.mkdir(self.path("bin"))
         for name, text in (("muster", MUSTER), ("squeue", SQUEUE), ("scontrol", SCONTROL), ("ps", PS),
                            ("sleep", "#!/bin/sh\nexec /bin/sleep 0.1\n"), ("logger", "#!/bin/sh\n")):
@@ -203,6 +207,12 @@ class Scripts(unittest.TestCase):
         self.assertEqual(self.read("calls").count("--beside-jobs"), 1)
         self.assertEqual((self.prolog("job 1", 1), self.called()), (1, ["bind", "node", "node", "drain"]))
         self.assertEqual((self.prolog("job 0"), self.called()), (0, ["bind", "node"]))
+
+    def test_a_drain_has_a_time_limit_and_what_it_did_counts(self):
+        for name, code in (("drain-slow", 1), ("drain-locked", 0)):
+            self.put(name, "")
+            self.assertEqual(self.prolog(1), code, name)
+            self.assertTrue(self.read("log/log").endswith("muster drain: ended early, exit 124\n"), self.read("log/log"))
 
     def test_a_job_that_begins_ends_a_health_check(self):
         self.health("hang")
