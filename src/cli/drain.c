@@ -77,8 +77,9 @@ static void change(struct muster_node_changes *o, const char *node, const char *
 		return;
 	size_t failed = o->failed;
 	muster_node_complain(o, node, &err);
-	if (muster_node_change(o, node, "UNDRAIN", NULL) || muster_node_change(o, node, "UNDRAIN", NULL))
-		return;
+	for (int tries = 0; tries < 2; tries++)
+		if (muster_node_change(o, node, "UNDRAIN", NULL))
+			return;
 	fprintf(stderr, "muster: %s: stays drained: Slurm does not undrain it\n", node);
 	o->failed = failed;
 }
