@@ -17,7 +17,7 @@ import time
 import unittest
 
 SOURCE = sys.argv[2]
-# `node` takes its exit code from the next line of `codes`; "hang" waits for a signal, during "job 1" a job begins. All calls are in `calls`.
+# `node` takes its exit code from the next line of `codes`; "hang" waits for a signal. All calls are in `calls`.
 MUSTER = """#!/bin/sh
 echo "$*" >>{0}/calls
 case $1 in
@@ -30,11 +30,10 @@ drain)
 node)
 	code=$(head -n 1 {0}/codes)
 	sed -i 1d {0}/codes
-	[ "$code" = "${{code#job }}" ] || : >{0}/begun
 	[ "$code" != hang ] || {{ : >{0}/begun && exec /bin/sleep 60; }}
 	while [ $# -gt 0 ]; do [ "$1" != --report ] || echo "{{}}" >"$2"; shift; done
 	echo "MUSTER said $code"
-	exit "${{code#job }}"
+	exit "$code"
 	;;
 esac
 """
@@ -201,12 +200,6 @@ class Scripts(unittest.TestCase):
             self.put("site", f"MUSTER_JSON_LOG={self.path('json/x')}\n")
             self.health(0)
             self.assertEqual(("--log-format json" in self.read("calls"), "MUSTER_JSON_LOG: cannot write to" in self.read("log/log")), (written, not written))
-
-    def test_a_failure_beside_a_job_that_has_begun_is_measured_again_beside_it(self):
-        self.assertEqual((self.prolog("job 1", 3), self.called()), (0, ["bind", "node", "node"]))
-        self.assertEqual(self.read("calls").count("--beside-jobs"), 1)
-        self.assertEqual((self.prolog("job 1", 1), self.called()), (1, ["bind", "node", "node", "drain"]))
-        self.assertEqual((self.prolog("job 0"), self.called()), (0, ["bind", "node"]))
 
     def test_a_drain_has_a_time_limit_and_what_it_did_counts(self):
         for name, code in (("drain-slow", 1), ("drain-locked", 0)):
