@@ -238,7 +238,7 @@ say_lines() {
 	done
 }
 
-# drain BY KIND: drain the node for what has failed, and forget first strikes that have passed. A fact drains at once, a
+# drain BY KIND [SECONDS]: drain the node for what has failed, and forget first strikes that have passed. A fact drains at once, a
 # speed, a time or a count of errors in a second measurement a minute later; until then the node is in service. With a
 # history, earlier measurements are those in it. In a trial, the log has what would be done. 0 if the node is drained now.
 drain() {
@@ -251,7 +251,7 @@ drain() {
 		return 1
 		;;
 	esac
-	said=$(timeout -k 1 40 "$MUSTER" drain "$folder/$2.json" $apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" \
+	said=$(timeout -k 1 "${3:-40}" "$MUSTER" drain "$folder/$2.json" $apply --by "$1" --at-most "$MUSTER_DRAIN_AT_MOST" \
 		--per-hour "$MUSTER_DRAIN_PER_HOUR" --per-rack "$MUSTER_DRAIN_PER_RACK" --deadline 5 \
 		${MUSTER_HISTORY:+--history "$MUSTER_HISTORY"} 2>&1 9>&-)
 	drained=$?
@@ -260,6 +260,7 @@ drain() {
 	[ -n "$apply" ] || return 1
 	case $said in
 	*State=UNDRAIN*) return 1 ;;
+	*"scontrol update "*State=DRAIN*) return 0 ;; # also where the strikes could not be written
 	*"scontrol update "* | *" drained by muster"* | *" reason from someone else"*) return "$drained" ;;
 	esac
 	return 1 # a setting of the node, and not the machine, or a first strike

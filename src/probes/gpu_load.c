@@ -205,7 +205,7 @@ static int take_memory(struct muster_load *load, struct results *results, struct
 			return muster_cuda_check(cuda, result, err, "cuMemAlloc_v2");
 	}
 	load->memory = load->rest = 0;
-	return muster_fail(err, MUSTER_EVENDOR, "cuMemAlloc_v2: no %zu MiB, though as many were free",
+	return muster_fail(err, MUSTER_ERESOURCE, "cuMemAlloc_v2: no %zu MiB, though as many were free",
 		(load->bytes + load->rest_bytes) / MIB);
 }
 

@@ -48,6 +48,8 @@ int muster_cublaslt_check(cublasStatus_t status, struct muster_error *err, const
 	bool cannot = status == CUBLAS_STATUS_NOT_SUPPORTED || status == CUBLAS_STATUS_ARCH_MISMATCH;
 	if (status == CUBLAS_STATUS_SUCCESS)
 		return 0;
-	return muster_fail(
-		err, cannot ? MUSTER_ENOTSUPPORTED : MUSTER_EVENDOR, "%s: %s (%d)", call, name_of(status), (int)status);
+	enum muster_code code = cannot                                 ? MUSTER_ENOTSUPPORTED
+				: status == CUBLAS_STATUS_ALLOC_FAILED ? MUSTER_ERESOURCE
+								       : MUSTER_EVENDOR;
+	return muster_fail(err, code, "%s: %s (%d)", call, name_of(status), (int)status);
 }

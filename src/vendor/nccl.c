@@ -4,6 +4,7 @@
 #include "vendor/library.h"
 
 #include <stdio.h>
+#include <string.h>
 
 static struct muster_nccl functions;
 
@@ -38,14 +39,15 @@ int muster_nccl_check(const struct muster_nccl *nccl, ncclResult_t result, ncclC
 	const char *text, *last;
 	if (result == ncclSuccess || result == ncclInProgress)
 		return 0;
-	/* ncclRemoteError says that this process is not where it began; a full /dev/shm is a system error */
-	enum muster_code code = result == ncclRemoteError   ? MUSTER_EREMOTE
-				: result == ncclSystemError ? MUSTER_ERESOURCE
-							    : MUSTER_EVENDOR;
 	text = nccl->ncclGetErrorString(result);
 	if (!text)
 		text = "an error without a text in NCCL";
 	last = nccl->ncclGetLastError ? nccl->ncclGetLastError(comm) : NULL;
+	/* ncclRemoteError says that this process is not where it began. A full /dev/shm is a system error, and what
+	 * CUDA says of its memory is in the text only: "Cuda failure 2 'out of memory'". */
+	bool lacks = result == ncclSystemError ||
+		     (result == ncclUnhandledCudaError && last && strstr(last, "out of memory"));
+	enum muster_code code = result == ncclRemoteError ? MUSTER_EREMOTE : lacks ? MUSTER_ERESOURCE : MUSTER_EVENDOR;
 	if (!last || !*last)
 		return muster_fail(err, code, "%s: %s (%d)", call, text, (int)result);
 	return muster_fail(err, code, "%s: %s (%d): %s", call, text, (int)result, last);

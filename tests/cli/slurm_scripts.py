@@ -26,6 +26,7 @@ drain)
 	[ ! -e {0}/drain-locked ] || exec /bin/sleep 60
 	env >{0}/environment && echo "scontrol update NodeName=gpu-1 State=DRAIN"
 	[ ! -e {0}/drain-slow ] || exec /bin/sleep 60
+	[ ! -e {0}/drain-fails ] || exit 3
 	;;
 node)
 	code=$(head -n 1 {0}/codes)
@@ -200,6 +201,10 @@ class Scripts(unittest.TestCase):
             self.put("site", f"MUSTER_JSON_LOG={self.path('json/x')}\n")
             self.health(0)
             self.assertEqual(("--log-format json" in self.read("calls"), "MUSTER_JSON_LOG: cannot write to" in self.read("log/log")), (written, not written))
+
+    def test_a_drain_counts_where_strikes_cannot_be_written(self):
+        self.put("drain-fails", "")
+        self.assertEqual(self.prolog(1), 1)
 
     def test_a_drain_has_a_time_limit_and_what_it_did_counts(self):
         for name, code in (("drain-slow", 1), ("drain-locked", 0)):

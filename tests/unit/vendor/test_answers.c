@@ -67,6 +67,12 @@ static const char *nccl_last(ncclComm_t comm)
 	return comm ? "" : "Call to connect failed\n  Connection refused\n";
 }
 
+static const char *nccl_memory(ncclComm_t comm)
+{
+	(void)comm;
+	return "Cuda failure 2 'out of memory'";
+}
+
 TEST(nccl_answers_carry_the_last_error_in_one_line)
 {
 	struct muster_nccl nccl = { .ncclGetErrorString = nccl_text, .ncclGetLastError = nccl_last };
@@ -82,6 +88,9 @@ TEST(nccl_answers_carry_the_last_error_in_one_line)
 	ck_assert_ptr_nonnull(strstr(err.text, "Connection refused"));
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclSystemError, comm, &err, "ncclCall"), -1);
 	ck_assert_str_eq(err.text, "ncclCall: unhandled system error (2)");
+	nccl.ncclGetLastError = nccl_memory;
+	ck_assert_int_eq(muster_nccl_check(&nccl, ncclUnhandledCudaError, NULL, &err, "ncclCall"), -1);
+	ck_assert_int_eq(err.code, MUSTER_ERESOURCE);
 	nccl.ncclGetLastError = NULL;
 	ck_assert_int_eq(muster_nccl_check(&nccl, ncclInternalError, NULL, &err, "ncclCall"), -1);
 	ck_assert_int_eq(err.code, MUSTER_EVENDOR);
