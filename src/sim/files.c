@@ -195,11 +195,9 @@ static void put(struct muster_sim_files *f, const struct muster_sim_scope *scope
 	const char *text = find_word(line, end, " = "), *link = find_word(line, end, " -> ");
 	const char *lines = find_word(line, end, " <<");
 	const char *path = expanded(f, scope, line, text ? text : link ? link : lines ? lines : end);
-	for (size_t i = 0; i < f->missing_count; i++) {
-		size_t length = strlen(f->missing[i]) - 1;
-		if (strncmp(path, f->missing[i] + 1, length) == 0 && (!path[length] || path[length] == '/'))
+	for (size_t i = 0; i < f->missing_count; i++)
+		if (muster_path_is_below(path, f->missing[i] + 1)) /* without the / in front */
 			return;
-	}
 	const char *file = whole(f, path);
 	if (f->failed || file[strlen(file) - 1] == '/')
 		return;

@@ -80,11 +80,9 @@ static bool is_of_the_system(const char *point)
 		"/root", "/run", "/snap", "/srv", "/sys", "/usr", "/var" };
 	if (strcmp(point, "/") == 0)
 		return true;
-	for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
-		size_t length = strlen(places[i]);
-		if (strncmp(point, places[i], length) == 0 && (point[length] == '/' || point[length] == '\0'))
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		if (muster_path_is_below(point, places[i]))
 			return true;
-	}
 	return false;
 }
 
@@ -229,9 +227,8 @@ static int find_at(const char *root, const char *folder, struct muster_scratch *
 		return -1;
 	for (size_t i = 0; i < mounts.count; i++) {
 		const char *point = mounts.items[i].point;
-		size_t length = strcmp(point, "/") == 0 ? 0 : strlen(point);
-		bool above = strncmp(at, point, length) == 0 && (at[length] == '/' || at[length] == '\0');
-		if (above && (!on || length >= strlen(on->point) || strcmp(on->point, "/") == 0))
+		bool above = strcmp(point, "/") == 0 || muster_path_is_below(at, point);
+		if (above && (!on || strlen(point) >= strlen(on->point)))
 			on = &mounts.items[i];
 	}
 	int result = on ? 0 : muster_fail(err, MUSTER_EIO, "%s: no mount of it is known", folder);
