@@ -98,17 +98,23 @@ int muster_node_check_names(const char *const *names, size_t count, struct muste
 	return 0;
 }
 
-/* Whether a file belongs to the user who applies it or to root, and others cannot write to it. -1 with err if not.
- * status is of the open file, not of its path: another file cannot take its place in between. The rights of its group
- * do not count. */
-static int check_owner(const char *path, const struct stat *status, struct muster_error *err)
+/* A file is foreign (*ret_foreign) when it belongs to neither root nor the user who applies it, or when others can
+ * write to it; the rights of its group do not count. With --apply a foreign file is an error (-1 with err) unless
+ * --trust is given. Without --apply it is a warning, since what is printed is often pasted. status is of the open file,
+ * not of its path: another file cannot take its place in between. */
+static int check_owner(const struct muster_node_changes *o, const char *path, const struct stat *status,
+	bool *ret_foreign, struct muster_error *err)
 {
-	if ((status->st_uid == geteuid() || status->st_uid == 0) && !(status->st_mode & S_IWOTH))
+	*ret_foreign = (status->st_uid != geteuid() && status->st_uid != 0) || status->st_mode & S_IWOTH;
+	if (!*ret_foreign)
 		return 0;
-	return muster_fail(err, MUSTER_EUSAGE,
+	muster_fail(err, MUSTER_EUSAGE,
 		"%s: user %ju %s this file, and may have written anything into it: check the nodes yourself, or use "
 		"--trust",
 		path, (uintmax_t)status->st_uid, status->st_mode & S_IWOTH ? "lets others write" : "owns");
+	if (!o->apply)
+		muster_log(MUSTER_LOG_WARN, NULL, "%s", err->text);
+	return o->apply && !o->trust ? -1 : 0;
 }
 
 /* -1 with err when the report has a node that its job did not have: it may be made up, or be of another cluster. A job
@@ -178,20 +184,18 @@ static void read_past(struct muster_node_changes *o, const struct muster_report 
 static int read_strikes(struct muster_node_changes *o, const struct muster_report *report, struct muster_error *err)
 {
 	const struct muster_run *run = report->run;
+	bool foreign;
 	if (!run->job.started || muster_utc_read(run->job.started, &o->at) < 0)
 		return muster_fail(err, MUSTER_EUSAGE,
 			"%s: the report does not say when its run began: nothing is changed", o->input);
 	if (o->db) {
 		read_past(o, report);
-	} else if (muster_strikes_read(o->input, &o->strikes, err) < 0) {
-		muster_log(MUSTER_LOG_WARN, NULL, "no earlier run counts: %s", err->text);
-		o->strikes.changed = true;
-	} else if (check_owner("muster-strikes.json", &o->strikes.file, err) < 0) {
-		if (o->apply && !o->trust)
-			return -1;
-		if (!o->apply)
-			muster_log(MUSTER_LOG_WARN, NULL, "%s", err->text);
+		return 0;
 	}
+	if (muster_strikes_read(o->input, &o->strikes, err) == 0)
+		return check_owner(o, "muster-strikes.json", &o->strikes.file, &foreign, err);
+	muster_log(MUSTER_LOG_WARN, NULL, "no earlier run counts: %s", err->text);
+	o->strikes.changed = true;
 	return 0;
 }
 
@@ -204,16 +208,12 @@ int muster_node_changes_by_report(
 	struct muster_run run;
 	struct muster_error err;
 	struct stat status;
+	bool foreign = false;
 	int code, fd = muster_file_open_read(o->input, &err);
 	if (fd < 0)
 		return muster_cli_usage(&err);
 	int rc = fstat(fd, &status) < 0 ? muster_fail(&err, MUSTER_EIO, "%s: its owner is not known", o->input)
-					: check_owner(o->input, &status, &err);
-	bool foreign = rc < 0;
-	if (foreign && !o->apply) /* what is printed is often pasted */
-		muster_log(MUSTER_LOG_WARN, NULL, "%s", err.text);
-	if (!o->apply || o->trust)
-		rc = 0;
+					: check_owner(o, o->input, &status, &foreign, &err);
 	if (rc == 0)
 		rc = muster_report_load_open(fd, o->input, &run, &report, &err);
 	close(fd);

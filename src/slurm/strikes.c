@@ -93,18 +93,16 @@ int muster_strikes_read(const char *report, struct muster_strikes *ret, struct m
 	struct muster_arena *arena = muster_arena_new();
 	struct muster_json_reader reader = { .arena = arena, .err = err, .text_max = TEXT_MAX };
 	struct muster_json *json = NULL;
-	struct muster_input input;
 	struct stat file = { 0 };
 	char *path = path_of(report), *text = NULL;
 	size_t length;
 	int fd = muster_file_open_read(path, err), rc = fd < 0 && err->code != MUSTER_EABSENT ? -1 : 0;
 	if (fd >= 0) {
-		if (muster_input_begin(&input, fd, path, FILE_BYTES_MAX, err) < 0 || fstat(fd, &file) < 0 ||
-			muster_input_read_all(&input, &text, &length, err) < 0 ||
-			muster_json_parse(text, length, &json, err) < 0 ||
-			muster_object_read(&reader, json, &file_type, &read) < 0)
+		rc = fstat(fd, &file) < 0 ? muster_fail(err, MUSTER_EIO, "%s: its owner is not known", path)
+					  : muster_input_read_open(fd, path, FILE_BYTES_MAX, &text, &length, err);
+		if (rc == 0 && (muster_json_parse(text, length, &json, err) < 0 ||
+				       muster_object_read(&reader, json, &file_type, &read) < 0))
 			rc = muster_wrap(err, "%s", path);
-		muster_input_done(&input);
 		close(fd);
 	}
 	muster_json_free(json);

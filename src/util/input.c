@@ -115,7 +115,7 @@ ssize_t muster_input_read(struct muster_input *input, char *into, size_t room, s
 						      input->gunzip ? "inflated from gzip, it " : "", input->limit);
 }
 
-int muster_input_read_all(struct muster_input *input, char **ret_text, size_t *ret_length, struct muster_error *err)
+static int read_all(struct muster_input *input, char **ret_text, size_t *ret_length, struct muster_error *err)
 {
 	size_t room = ROOM, length = 0;
 	char *text = muster_realloc(NULL, room, 1);
@@ -135,20 +135,33 @@ int muster_input_read_all(struct muster_input *input, char **ret_text, size_t *r
 	return 0;
 }
 
-static int read_file(
-	const char *path, size_t limit, bool plain, char **ret_text, size_t *ret_length, struct muster_error *err)
+static int read_open(int fd, const char *path, size_t limit, bool plain, char **ret_text, size_t *ret_length,
+	struct muster_error *err)
 {
 	struct muster_input input;
-	int fd = muster_file_open_read(path, err);
-	if (fd < 0)
-		return -1;
 	int rc = muster_input_begin(&input, fd, path, limit, err);
 	input.plain = plain;
 	if (rc == 0)
-		rc = muster_input_read_all(&input, ret_text, ret_length, err);
+		rc = read_all(&input, ret_text, ret_length, err);
 	muster_input_done(&input);
-	close(fd);
 	return rc < 0 ? muster_wrap(err, "%s", path) : 0;
+}
+
+int muster_input_read_open(
+	int fd, const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	return read_open(fd, path, limit, false, ret_text, ret_length, err);
+}
+
+static int read_file(
+	const char *path, size_t limit, bool plain, char **ret_text, size_t *ret_length, struct muster_error *err)
+{
+	int fd = muster_file_open_read(path, err);
+	if (fd < 0)
+		return -1;
+	int rc = read_open(fd, path, limit, plain, ret_text, ret_length, err);
+	close(fd);
+	return rc;
 }
 
 int muster_input_read_file(

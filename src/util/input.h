@@ -31,11 +31,11 @@ void muster_input_done(struct muster_input *input);
 /* The next bytes, at most `room` (above 0) of them. 0: the end. -1 with err. */
 ssize_t muster_input_read(struct muster_input *input, char *into, size_t room, struct muster_error *err);
 
-/* All of it, malloc'd and NUL-terminated. */
-int muster_input_read_all(struct muster_input *input, char **ret_text, size_t *ret_length, struct muster_error *err);
-
 /* Read a whole file as muster_file_read (file.h) does, inflated if need be. Errors name the path. */
 int muster_input_read_file(
 	const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
+/* The same of a file that is open; the caller closes it. */
+int muster_input_read_open(
+	int fd, const char *path, size_t limit, char **ret_text, size_t *ret_length, struct muster_error *err);
 
 #endif
