@@ -261,7 +261,7 @@ drain() {
 	case $said in
 	*State=UNDRAIN*) return 1 ;;
 	*"scontrol update "*State=DRAIN*) return 0 ;; # also where the strikes could not be written
-	*"scontrol update "* | *" drained by muster"* | *" reason from someone else"*) return "$drained" ;;
+	*" drained by muster"* | *" reason from someone else"*) return "$drained" ;;
 	esac
 	return 1 # a setting of the node, and not the machine, or a first strike
 }
