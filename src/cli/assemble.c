@@ -6,7 +6,7 @@
  * run is evaluated by the same code as on rank 0.
  *
  * What the options do not say is taken from the header of the run's files: the machine type, the overlay, --strict, and
- * as expected nodes those that Slurm gave the run.
+ * the nodes that Slurm gave the run as the expected ones.
  */
 #include "cli/cli.h"
 #include "muster/run.h"

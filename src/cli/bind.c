@@ -208,7 +208,7 @@ static int numas_here(struct machine *machine, hwloc_topology_t topology, struct
 	return rc;
 }
 
-/* Add the GPUs of gpus. GPUs that are set aside for virtual machines are no GPUs of this machine. Those that a
+/* Add the GPUs of gpus. GPUs that are set aside for virtual machines are no GPUs of this machine. GPUs that a
  * container or a cgroup hides are left out and named as comments, unless all are hidden: then the lines are for the
  * whole machine. -1 with err when no GPU is left, or when one has no known NUMA node. */
 static int gpus_here(struct machine *machine, hwloc_topology_t topology, const char *root,
@@ -440,8 +440,8 @@ static int local_rank_read(long *ret, struct muster_error *err)
 	return muster_fail(err, MUSTER_ENOTSUPPORTED, "no launcher has given this process a local rank");
 }
 
-/* The GPU that CUDA and muster give this rank: the only one that it sees, or the one with its number among those that
- * it sees. CUDA_VISIBLE_DEVICES says which it sees, as indices in the order of bus ids; without the variable it is all.
+/* The GPU that CUDA and muster give this rank: the only GPU that the rank sees, or of several GPUs that with the rank's
+ * number. CUDA_VISIBLE_DEVICES says which it sees, as indices in the order of bus ids; without the variable it is all.
  * NULL with err for an entry that is no such index, a UUID for instance, and for a local rank beyond the number of
  * GPUs. */
 static const struct gpu *gpu_of_rank(const struct machine *machine, long local_rank, struct muster_error *err)

@@ -14,8 +14,8 @@
  * rules (print_field), so that an explanation stays short:
  *
  *    one text for all types           the text
- *    at most TEXTS_MOST texts         each text with its machine types, the most common one last; that one is of
- *                                     "other types" where these are more than NAMES_MOST
+ *    at most TEXTS_MOST texts         each text with its machine types, the most common one last; where that text
+ *                                     has more than NAMES_MOST types, they are "other types"
  *    more                             only the most common text, with the number of its types
  *    the field of expected values     all texts, whatever their number
  */
@@ -154,8 +154,8 @@ static void value_add(struct muster_book *book, struct value *value, const struc
 	value->types += variant->sku_count;
 }
 
-/* Collect the different texts of a field in values, which has room for one of each variant, the most common one last:
- * with few other texts that one is then called "other types". Returns how many there are, at least one. */
+/* Collect the different texts of a field in values, which has room for one of each variant, the most common one last,
+ * whose types may be called "other types". Returns how many there are, at least one. */
 static size_t values_of(struct muster_book *book, size_t field, struct value *values)
 {
 	size_t count = 0, most = 0;

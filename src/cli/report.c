@@ -2,7 +2,7 @@
 /* report.c - `muster report`: print a saved report in another form
  *
  * Prints the content of the file; nothing is evaluated again. The exit code says only whether the report could be
- * printed. Each form is a row of `forms`: the functions that print a report, and for some forms those that print an
+ * printed. Each form is a row of `forms`: the function that prints a report, and for some forms one that prints an
  * inventory.
  */
 #include "cli/cli.h"

@@ -2,8 +2,8 @@
 /* skus.c - `muster skus`: the machine types that are known, and what each must show, from which file, by whose word
  *
  * Two lists, each as text or as JSON: without NAME all machine types, one line each (list_all); with NAME the checks of
- * that type (show), all of them or those that were asked for. The files are loaded as a run loads them, parents and
- * overlay merged, so what is printed is what a run checks.
+ * that type (show), all of them or the checks that the user names. The files are loaded as a run loads them, parents
+ * and overlay merged, so what is printed is what a run checks.
  *
  * Each check has the file that it comes from, and the files that changed it. A check may have several origins, since a
  * parent, the machine type's own file and an overlay can each change other keys of it.
@@ -225,7 +225,7 @@ static bool is_of_type(const struct muster_expect *expect, const struct muster_c
 	return false;
 }
 
-/* Whether the check is among those that the user asked for. */
+/* Whether the user asked for the check. */
 static bool is_wanted(const struct muster_check *check, const struct wanted *wanted)
 {
 	if (wanted->uncertain && !muster_check_only_warns(check))

@@ -81,7 +81,7 @@ void muster_coordinator_init(struct muster_coordinator *c, struct muster_transpo
 	set_limits(c);
 }
 
-/* An interruption: hellos too end soon. Those that come within hello_interrupted are still taken. */
+/* An interruption: hellos too end soon. Hellos that come within hello_interrupted are still taken. */
 void muster_coordinator_hasten(struct muster_coordinator *c, double earlier_ms)
 {
 	c->end_ms -= earlier_ms;

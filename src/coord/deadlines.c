@@ -2,7 +2,7 @@
 /* deadlines.c - all time constants of a run
  *
  * The values in front of the run's end must keep their order, as in the drawing of deadlines.h: a part that waits for
- * another one must wait longer than that one does. From the first to the last:
+ * another part must wait longer than the other part waits. From the first to the last:
  *
  *   barrier_aggregator > barrier_coordinator > barrier_member    a leader answers before its members give up
  *   record_aggregator > record_coordinator                       rank 0 takes records longer than leaders wait for them

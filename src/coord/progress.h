@@ -100,7 +100,7 @@ bool muster_on_terminal(void);
 /* ranks: of the whole job. */
 void muster_progress_init(struct muster_progress *progress, const struct muster_clock *clock,
 	const struct muster_options *options, int ranks);
-/* done[phase] ranks of `ranks`, those that have said hello, have ended each phase or have died; shows the first phase
+/* `ranks`: the ranks that have said hello. done[phase] of them have ended the phase or have died. Shows the first phase
  * that not all of them have ended, or the phase before it when the profile does not have it. */
 void muster_progress_show(struct muster_progress *progress, const int *done, int ranks);
 /* Print a line that stays. */

@@ -127,8 +127,8 @@ static void peer_write(struct peer *peer)
 		ssize_t sent = send(
 			peer->fd, frame->bytes + frame->sent, frame->length - frame->sent, MSG_NOSIGNAL | MSG_DONTWAIT);
 		if (sent < 0 && errno != EAGAIN && errno != EINTR) {
-			shutdown(peer->fd,
-				SHUT_RDWR); /* what the peer has sent before is still read, and then the end */
+			/* what the peer has sent before is still read, and then the end */
+			shutdown(peer->fd, SHUT_RDWR);
 			while (peer->first)
 				drop_frame(peer);
 		}
