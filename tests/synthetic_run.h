@@ -70,7 +70,7 @@ static const struct synthetic_value synthetic_values[] = {
 	{ "gpu.sm_clock_mhz", 1410, NULL },
 	{ "gpu.temperature_celsius", 34, NULL },
 	{ "gpu.temperature_loaded_celsius", 58, NULL },
-	{ "gpu.temperature_slowdown_celsius", 92, NULL },
+	{ "gpu.temperature_margin_celsius", 34, NULL },
 	{ "gpu.throttle_reasons", 0, "none" },
 	{ "nccl.allgather_busbw_gbps", 143.5, NULL },
 	{ "nccl.allreduce_algbw_gbps", 122.4, NULL },

@@ -264,7 +264,8 @@ enum muster_sample_holder muster_scope_holder(enum muster_scope scope)
  * and compared. */
 static bool is_retired(const struct muster_json *json)
 {
-	static const char *const names[] = { "gpu.slowdown", "gpu.h2d_spread", "gpu.d2h_spread", "gpu.gemm_spread" };
+	static const char *const names[] = { "gpu.slowdown", "gpu.h2d_spread", "gpu.d2h_spread", "gpu.gemm_spread",
+		"gpu.temperature_slowdown_celsius" };
 	const struct muster_json *metric =
 		muster_json_type(json) == MUSTER_JSON_OBJECT ? muster_json_member(json, "metric") : NULL;
 	if (!metric || muster_json_type(metric) != MUSTER_JSON_STRING)

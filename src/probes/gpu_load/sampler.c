@@ -39,6 +39,7 @@ const struct muster_throttle_reason muster_throttles[MUSTER_THROTTLES] = {
 /* One value of NVML, in the units of enum muster_sampled; NVML gives power in milliwatts. */
 static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, struct muster_error *err)
 {
+	nvmlMarginTemperature_t margin = { .version = nvmlMarginTemperature_v1 };
 	unsigned int number = 0;
 	int result = -1;
 	switch (kind) {
@@ -61,6 +62,10 @@ static int ask(struct muster_sampler *s, enum muster_sampled kind, double *ret, 
 		break;
 	case MUSTER_SAMPLED_MEMORY_HEAT:
 		return MUSTER_NVML_FIELD(s->nvml, err, s->device, NVML_FI_DEV_MEMORY_TEMP, 0, ret);
+	case MUSTER_SAMPLED_MARGIN:
+		result = MUSTER_NVML(s->nvml, err, nvmlDeviceGetMarginTemperature, s->device, &margin);
+		*ret = margin.marginTemperature;
+		return result;
 	case MUSTER_SAMPLED_KINDS: break;
 	}
 	*ret = number;
@@ -111,6 +116,7 @@ void muster_sampler_take(struct muster_sampler *s)
 		}
 		figures->sum += value;
 		figures->highest = figures->count == 0 || value > figures->highest ? value : figures->highest;
+		figures->lowest = figures->count == 0 || value < figures->lowest ? value : figures->lowest;
 		figures->count++;
 	}
 	if (s->why_no_reasons.code == MUSTER_OK) {

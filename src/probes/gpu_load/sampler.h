@@ -28,6 +28,7 @@ enum muster_sampled {
 	MUSTER_SAMPLED_POWER, /* watts, at the moment */
 	MUSTER_SAMPLED_HEAT,  /* degrees Celsius of the GPU */
 	MUSTER_SAMPLED_MEMORY_HEAT,
+	MUSTER_SAMPLED_MARGIN, /* degrees to the nearest limit of the GPU or its memory; Ada and later */
 	MUSTER_SAMPLED_KINDS
 };
 
@@ -48,9 +49,9 @@ struct muster_throttle_reason {
 };
 extern const struct muster_throttle_reason muster_throttles[MUSTER_THROTTLES];
 
-/* Of one kind: how many answers there were, their sum and highest, or why there is none. */
+/* Of one kind: how many answers there were, their sum, highest and lowest, or why there is none. */
 struct muster_sampled_figures {
-	double sum, highest;
+	double sum, highest, lowest;
 	size_t count;
 	struct muster_error why_none;
 };

@@ -35,7 +35,7 @@ static const struct figure {
 	NUMBER("gpu.gemm_bf16_tflops", 688),
 	NUMBER("gpu.gemm_wrong", 0),
 	NUMBER("gpu.temperature_loaded_celsius", 58),
-	NUMBER("gpu.temperature_slowdown_celsius", 89),
+	NUMBER("gpu.temperature_margin_celsius", 31),
 	NUMBER("gpu.memory_temperature_loaded_celsius", 54),
 	NUMBER("gpu.memory_temperature_limit_celsius", 95),
 	NUMBER("gpu.ecc_corrected_increase", 0),
@@ -105,7 +105,7 @@ static const struct case_of {
 		"fail load.hw_thermal rank=6 " },
 	{ "generic-nvidia", 8,
 		{ { 6, "gpu.throttled_share", " reason=sw-thermal", 0.02, NULL },
-			{ 6, "gpu.temperature_loaded_celsius", "", 88, NULL } },
+			{ 6, "gpu.temperature_margin_celsius", "", 1, NULL } },
 		"fail load.sw_thermal rank=6 " },
 	{ "generic-nvidia", 8, { { 6, "gpu.throttled_share", " reason=sw-thermal", 0.01, NULL } }, "" },
 	{ "generic-nvidia", 2,
@@ -120,7 +120,7 @@ static const struct case_of {
 	/* for a moment, as where the power jumps */
 	{ "generic-nvidia", 1, { { 0, "gpu.throttled_share", " reason=hw-slowdown", 0.2, NULL } },
 		"warn load.hw_slowdown_brief rank=0 " },
-	{ "generic-nvidia", 1, { { 0, "gpu.temperature_loaded_celsius", "", 86, NULL } },
+	{ "generic-nvidia", 1, { { 0, "gpu.temperature_margin_celsius", "", 3, NULL } },
 		"warn load.temperature rank=0 " },
 	{ "generic-nvidia", 1, { { 0, "gpu.memory_temperature_loaded_celsius", "", 94, NULL } },
 		"warn load.memory_temperature rank=0 " },
@@ -139,7 +139,7 @@ static const struct case_of {
 	{ "generic-nvidia", 1, { { 0, "gpu.gemm_drift", "", 0.85, NULL } }, "warn load.drift rank=0 " },
 	/* a GPU that does not say */
 	{ "generic-nvidia", 1,
-		{ { 0, "gpu.temperature_slowdown_celsius", "", 0, "-" }, { 0, "gpu.memory_limit_gbps", "", 0, "-" },
+		{ { 0, "gpu.temperature_margin_celsius", "", 0, "-" }, { 0, "gpu.memory_limit_gbps", "", 0, "-" },
 			{ 0, "gpu.matmul_bf16_limit_tflops", "", 0, "-" } },
 		"" },
 };

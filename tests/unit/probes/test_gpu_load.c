@@ -118,28 +118,34 @@ TEST(without_nvml_nothing_is_sampled)
 	ck_assert(*sampler.why_no_reasons.text);
 }
 
-/* ---- where heat slows the GPU down ---- */
+/* ---- how far heat is from slowing the GPU down ---- */
 
-/* What NVML answers: the GPU's temperature, the margin to its nearest limit, the margin at which the hardware slows it
- * down, the thresholds of old; -1: not supported. */
+/* What NVML answers to two samples: the GPU's temperature, the margin to its nearest limit; then the margin at which
+ * the hardware slows it down, the thresholds of old; -1: not supported. */
 static const struct heat {
-	int celsius, margin, slowdown_margin, threshold, memory;
+	int celsius[2], margin[2], slowdown_margin, threshold, memory;
 	const char *expected;
 } heats[] = {
-#define LIMITS(gpu, memory) "gpu.temperature_slowdown_celsius " gpu " | gpu.memory_temperature_limit_celsius " memory
-	{ 58, 29, -2, 60, 95, LIMITS("89", "95") },                                 /* Ada and later: by the margin */
-	{ 70, 3, -2, -1, -1, LIMITS("75", "-nvmlDeviceGetTemperatureThreshold*") }, /* the memory is nearest */
-	{ 58, -1, -2, 89, 95, LIMITS("89", "95") },                                 /* a driver before R570 */
-	{ 57, -1, -99, 91, 0, LIMITS("91", "-NVML gives a limit of 0 degrees") },   /* Ampere */
-	{ 57, -1, -99, -1, 95, LIMITS("-nvmlDeviceGetTemperatureThreshold*", "95") },
+#define LIMITS(gpu, memory) "gpu.temperature_margin_celsius " gpu " | gpu.memory_temperature_limit_celsius " memory
+	{ { 58, 50 }, { 29, 37 }, -2, 60, 95, LIMITS("31", "95") }, /* Ada and later: by the margin */
+	/* an H200 whose load ends: 51 + 46 is no limit */
+	{ { 41, 51 }, { 46, 46 }, -2, 89, 95, LIMITS("48", "95") },
+	{ { 70, 69 }, { 4, 3 }, -2, -1, -1,
+		LIMITS("5", "-nvmlDeviceGetTemperatureThreshold*") }, /* the memory is nearest */
+	{ { 57, 58 }, { -1, -1 }, -2, 89, 95, LIMITS("31", "95") },   /* a driver before R570 */
+	{ { 57, 56 }, { -1, -1 }, -99, 91, 0, LIMITS("34", "-NVML gives a limit of 0 degrees") }, /* Ampere */
+	{ { 57, 57 }, { -1, -1 }, -99, -1, 95, LIMITS("-nvmlDeviceGetTemperatureThreshold*", "95") },
+	{ { -1, -1 }, { -1, -1 }, -99, 91, 95, LIMITS("-nvmlDeviceGetTemperature:*", "95") },
 };
 static const struct heat *heat;
+static size_t heat_sample;
 
 static nvmlReturn_t give_fields(nvmlDevice_t device, int count, nvmlFieldValue_t *values)
 {
+	bool known = values->fieldId == NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT && heat->slowdown_margin != -99;
 	(void)device;
-	ck_assert(count == 1 && values->fieldId == NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT);
-	values->nvmlReturn = heat->slowdown_margin == -99 ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+	ck_assert(count == 1);
+	values->nvmlReturn = known ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
 	values->valueType = NVML_VALUE_TYPE_SIGNED_INT;
 	values->value.siVal = heat->slowdown_margin;
 	return NVML_SUCCESS;
@@ -149,15 +155,16 @@ static nvmlReturn_t give_margin(nvmlDevice_t device, nvmlMarginTemperature_t *ma
 {
 	(void)device;
 	ck_assert_uint_eq(margin->version, nvmlMarginTemperature_v1);
-	margin->marginTemperature = heat->margin;
-	return heat->margin == -1 ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
+	margin->marginTemperature = heat->margin[heat_sample];
+	return heat->margin[heat_sample] == -1 ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
 }
 
 static nvmlReturn_t give_heat(nvmlDevice_t device, nvmlTemperatureSensors_t sensor, unsigned int *celsius)
 {
 	(void)device;
-	*celsius = (unsigned int)heat->celsius;
-	return sensor == NVML_TEMPERATURE_GPU ? NVML_SUCCESS : NVML_ERROR_NOT_SUPPORTED;
+	*celsius = (unsigned int)heat->celsius[heat_sample];
+	return sensor == NVML_TEMPERATURE_GPU && heat->celsius[heat_sample] != -1 ? NVML_SUCCESS
+										  : NVML_ERROR_NOT_SUPPORTED;
 }
 
 static nvmlReturn_t give_threshold(nvmlDevice_t device, nvmlTemperatureThresholds_t what, unsigned int *celsius)
@@ -168,7 +175,7 @@ static nvmlReturn_t give_threshold(nvmlDevice_t device, nvmlTemperatureThreshold
 	return limit == -1 ? NVML_ERROR_NOT_SUPPORTED : NVML_SUCCESS;
 }
 
-TEST_EACH(the_slowdown_comes_from_the_margin_where_nvml_has_one, heats)
+TEST_EACH(the_margin_of_heat_is_the_lowest_sample_or_what_the_threshold_leaves, heats)
 {
 	struct probe_fake *probe = fake_new(&muster_probe_gpu_load);
 	struct muster_load loaded = { .ctx = &probe->ctx, .bus_id = "0001:00:00.0", .sampler.nvml = &scripted_nvml };
@@ -179,6 +186,12 @@ TEST_EACH(the_slowdown_comes_from_the_margin_where_nvml_has_one, heats)
 		.nvmlDeviceGetTemperature = give_heat,
 		.nvmlDeviceGetTemperatureThreshold = give_threshold,
 	};
+	pthread_mutex_init(&loaded.sampler.lock, NULL);
+	loaded.sampler.why_no_reasons.code = MUSTER_ENOTSUPPORTED;
+	for (size_t other = 0; other < MUSTER_SAMPLED_HEAT; other++)
+		loaded.sampler.figures[other].why_none.code = MUSTER_ENOTSUPPORTED;
+	for (heat_sample = 0; heat_sample < 2; heat_sample++)
+		muster_sampler_take(&loaded.sampler);
 	emit_limits(&loaded);
 	fake_expect(probe, heat->expected, "limits");
 	fake_free(probe);

@@ -239,6 +239,7 @@ TEST(samples_go_where_their_scope_belongs)
 		"{\"metric\": \"gpu.h2d_spread\", \"labels\": {\"gpu\": \"a\"}, \"value\": 0.1},"
 		"{\"metric\": \"gpu.d2h_spread\", \"labels\": {\"gpu\": \"a\"}, \"value\": 0.1},"
 		"{\"metric\": \"gpu.gemm_spread\", \"labels\": {\"gpu\": \"a\"}, \"value\": 0.1},"
+		"{\"metric\": \"gpu.temperature_slowdown_celsius\", \"labels\": {\"gpu\": \"a\"}, \"value\": 89},"
 		"{\"metric\": \"rank.cpus\", \"value\": 24}]}]}]}}";
 	FILE *out = fopen(path, "we");
 	ck_assert_ptr_nonnull(out);
