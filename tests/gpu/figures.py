@@ -43,9 +43,8 @@ def show_copies(report, lines, judge):
     uuids = values(report, "gpu.uuid", "gpu")
     for what in ("h2d", "d2h"):
         alone, together = (values(report, f"gpu.{what}{how}_gbps", "gpu") for how in ("", "_together"))
-        spread = values(report, f"gpu.{what}_spread", "gpu")
         for gpu, gbps in alone.items():
-            text = f"{what} {gpu}: {gbps:.1f} GB/s alone (spread {spread[gpu]:.3f})"
+            text = f"{what} {gpu}: {gbps:.1f} GB/s alone"
             if isinstance(together.get(gpu), (int, float)):
                 text += f", {together[gpu]:.1f} with all"
             other = best(lines, by="torch", what=what, gpu=uuids[gpu].removeprefix("GPU-"))

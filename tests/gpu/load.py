@@ -11,6 +11,8 @@ import os
 import statistics
 import sys
 
+from samples import holders, load
+
 # A figure, the reference's name for it, and the least and the most that it may be of it. Muster's kernels may be faster
 # than plain ones.
 FIGURES = (
@@ -21,17 +23,12 @@ FIGURES = (
 )
 
 
-def samples(path):
-    with open(path, encoding="utf-8") as file:
-        report = json.load(file)
-    return [s for node in report["run"]["nodes"] for rank in node["ranks"] for s in rank["samples"]]
-
-
 def main():
     folder, bad = sys.argv[1], 0
     with open(os.path.join(folder, "reference.jsonl"), encoding="utf-8") as file:
         references = [line for line in map(json.loads, file) if line.get("what") == "load"]
-    found = [s for path in sorted(glob.glob(os.path.join(folder, "load-*.json"))) for s in samples(path)]
+    reports = map(load, sorted(glob.glob(os.path.join(folder, "load-*.json"))))
+    found = [s for report in reports for holder in holders(report) for s in holder.get("samples", [])]
     if not references or not found:
         print("FAIL  no figures")
         sys.exit(1)

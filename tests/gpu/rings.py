@@ -7,12 +7,13 @@ usage: rings.py GPUS FOLDER     (FOLDER: where the reports go; muster and mpirun
 Each GPU is a node of its own to muster, by a name in the environment, so that trials have nodes to try.
 """
 
-import json
 import os
 import signal
 import subprocess
 import sys
 import time
+
+from samples import load
 
 RANK = """export SLURMD_NODENAME=gpu-$OMPI_COMM_WORLD_RANK CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK; exec "$@" """
 STEP = "timed all-reduces of 256 MiB"
@@ -58,8 +59,7 @@ def run(case, gpus, report):
         text = process.stdout.read()
     if not done:
         return [f"rank {last} never came to: {STEP}", text]
-    with open(report, encoding="utf-8") as file:
-        report = json.load(file)
+    report = load(report)
     ranks = [s["value"] for s in report["run"]["job"]["samples"] if s["metric"] == "nccl.ring_ranks"]
     rates = [s["value"] for s in report["run"]["job"]["samples"]
              if s["metric"] == "nccl.allreduce_busbw_gbps" and s["value"] is not None]

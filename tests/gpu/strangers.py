@@ -7,11 +7,12 @@ usage: strangers.py GPUS FOLDER TURNS HEALTHY     (FOLDER: where the reports go;
 HEALTHY runs alone without a finding; then TURNS runs each beside a program that only holds memory, one that only
 computes, and one that begins while muster runs. At last, as root, a run as another user.
 """
-import json
 import os
 import subprocess
 import sys
 import time
+
+from samples import load
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 MPIRUN = ["mpirun", "--bind-to", "none", "-np"]
@@ -21,11 +22,6 @@ BAD = ("fail", "warn", "inconclusive")
 def command(gpus, profile, report):
     return [*MPIRUN, str(gpus), "muster", "run", "--sku", "generic-nvidia", "--profile", profile, "--deadline", "60",
             "--report", report]
-
-
-def load(report):
-    with open(report, encoding="utf-8") as file:
-        return json.load(file)
 
 
 def findings(report):

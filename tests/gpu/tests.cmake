@@ -3,7 +3,7 @@
 find_program(MUSTER_PYTHON NAMES python3)
 if(MUSTER_PYTHON)
 	add_test(NAME gpu.scripts COMMAND ${MUSTER_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/test_scripts.py)
-	set_tests_properties(gpu.scripts PROPERTIES TIMEOUT 300 LABELS gpu)
+	set_tests_properties(gpu.scripts PROPERTIES TIMEOUT 300 LABELS gpu ENVIRONMENT MUSTER=$<TARGET_FILE:muster>)
 	# prove.py and its thief on the stand-ins: few runs, which prove no rate.
 	add_test(NAME gpu.prove COMMAND ${MUSTER_PYTHON} -B ${CMAKE_CURRENT_LIST_DIR}/test_prove.py $<TARGET_FILE_DIR:muster>)
 	set_tests_properties(gpu.prove PROPERTIES TIMEOUT 600 LABELS gpu)

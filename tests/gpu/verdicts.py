@@ -8,11 +8,12 @@ Without a second GPU there is no ring: then only the healthy host is judged. Wha
 lacks (GPUs, InfiniBand, settings of an image) fails there as it must: only findings about speeds count here.
 """
 
-import json
 import os
 import subprocess
 import sys
 import time
+
+from samples import load
 
 SPEEDS = ("gpu.h2d", "gpu.d2h", "nccl.allreduce")
 # Multiplies matrices on the first GPU until its standard input ends, and says when it has begun.
@@ -38,8 +39,7 @@ def measure(gpus, sku, report):
     done = subprocess.run(["mpirun", "--bind-to", "none", "-np", str(gpus), "muster", "run", "--sku", sku, "--deadline", "60",
                            "--report", report], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, check=False,
                           timeout=120)
-    with open(report, encoding="utf-8") as file:
-        return json.load(file), done.stdout, done.returncode
+    return load(report), done.stdout, done.returncode
 
 
 def speeds(report):
