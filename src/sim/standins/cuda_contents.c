@@ -24,6 +24,7 @@
 #include <string.h>
 
 #define WORD sizeof(uint64_t)
+#define AT_ONCE 512 /* words that are compared before a difference is seen */
 #define NOWHERE MUSTER_SIMCUDA_NOWHERE
 #define UNWRITTEN 0xcd                     /* what fresh device memory holds: whatever, but not zeros */
 #define PERIOD (MUSTER_STANDIN_WINDOW / 2) /* bytes after which the probes' data repeats (base.h) */
@@ -143,6 +144,29 @@ void muster_simcuda_lay(struct muster_simcuda_range to, size_t bytes, const void
 				   .flipped = NOWHERE });
 }
 
+/* The words of a pattern from a place on. */
+MUSTER_STANDIN_LOOP static void write_words(
+	struct muster_pattern pattern, uint64_t place, unsigned char *to, size_t words)
+{
+	for (size_t i = 0; i < words; i++) {
+		uint64_t word = muster_pattern_word(&pattern, place + i);
+		memcpy(to + i * WORD, &word, WORD);
+	}
+}
+
+/* The bits in which words differ from those of a pattern from a place on. */
+MUSTER_STANDIN_LOOP static uint64_t compare_words(
+	struct muster_pattern pattern, uint64_t place, const unsigned char *data, size_t words)
+{
+	uint64_t differ = 0;
+	for (size_t i = 0; i < words; i++) {
+		uint64_t word;
+		memcpy(&word, data + i * WORD, WORD);
+		differ |= word ^ muster_pattern_word(&pattern, place + i);
+	}
+	return differ;
+}
+
 /* Whether the words are those of a pattern, as the probes write files (muster_storage_pattern): each place has another
  * one. The first word gives the seed: x ^ x >> 32 is undone by itself, and the multiplication by the inverse of its
  * factor.
@@ -152,11 +176,9 @@ static bool find_pattern(const unsigned char *data, size_t words, struct muster_
 	uint64_t word;
 	memcpy(&word, data, WORD);
 	*ret = (struct muster_pattern){ .seed = (word ^ word >> 32) * INVERSE, .and_mask = UINT64_MAX };
-	for (size_t i = 0; i < words; i++) {
-		memcpy(&word, data + i * WORD, WORD);
-		if (word != muster_pattern_word(ret, i))
+	for (size_t at = 0; at < words; at += AT_ONCE)
+		if (compare_words(*ret, at, data + at * WORD, words - at < AT_ONCE ? words - at : AT_ONCE) != 0)
 			return false;
-	}
 	return true;
 }
 
@@ -204,22 +226,19 @@ static void set_unwritten(unsigned char *to, size_t bytes)
 		memset(to, UNWRITTEN, bytes);
 }
 
-/* What the words of a pattern are, by bytes. */
+/* What the words of a pattern are, by bytes: a part of a word, whole words, a part of one. */
 static void copy_pattern(const struct muster_simcuda_piece *piece, size_t offset, unsigned char *to, size_t bytes)
 {
-	const struct muster_pattern pattern =
-		piece->pattern; /* a copy, which no byte that is written here can change */
 	for (size_t done = 0, length; done < bytes; done += length) {
 		size_t at = offset + done, left = bytes - done, here = WORD - at % WORD;
-		uint64_t word = muster_pattern_word(&pattern, at / WORD);
+		if (here == WORD && left >= WORD) {
+			length = left - left % WORD;
+			write_words(piece->pattern, at / WORD, to + done, length / WORD);
+			continue;
+		}
+		uint64_t word = muster_pattern_word(&piece->pattern, at / WORD);
 		length = left < here ? left : here;
 		memcpy(to + done, (unsigned char *)&word + at % WORD, length);
-		if (length < WORD)
-			continue;
-		for (; length + WORD <= left; length += WORD) { /* most words: as fast as can be */
-			word = muster_pattern_word(&pattern, (at + length) / WORD);
-			memcpy(to + done + length, &word, WORD);
-		}
 	}
 }
 

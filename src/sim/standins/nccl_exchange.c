@@ -121,10 +121,7 @@ static void add_up(struct muster_simring_exchange *exchange, const float *values
 		memcpy(exchange->sum, values, count * sizeof *values);
 		return;
 	}
-	for (size_t i = 0; i < count; i++) {
-		float before = exchange->sum[i], now = values[i];
-		exchange->sum[i] = exchange->op == ncclMax ? (now > before ? now : before) : before + now;
-	}
+	muster_simring_add(exchange->op, exchange->sum, values, count);
 }
 
 /* On a rank whose exchanges are wrong one bit of the message is, and never of the first value, which a careless check

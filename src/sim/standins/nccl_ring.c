@@ -291,18 +291,28 @@ int muster_simring_split(struct muster_simring *ring, int color, int key, int *r
 
 /* -- all-reduce -- */
 
+MUSTER_STANDIN_LOOP static void add(ncclRedOp_t op, float *restrict sum, const float *restrict values, size_t count)
+{
+	if (op == ncclMax)
+		for (size_t i = 0; i < count; i++)
+			sum[i] = values[i] > sum[i] ? values[i] : sum[i];
+	else
+		for (size_t i = 0; i < count; i++)
+			sum[i] += values[i];
+}
+
+void muster_simring_add(ncclRedOp_t op, float *restrict sum, const float *restrict values, size_t count)
+{
+	add(op, sum, values, count);
+}
+
 /* Sum up (or compare) the elements from `from` to `to` of all windows, in the order of the ranks: floats that are added
  * in another order may give another sum. */
 static void reduce(const struct muster_simring *ring, ncclRedOp_t op, size_t from, size_t to)
 {
-	for (size_t i = from; i < to; i++) {
-		float value = window(ring, 0)[i];
-		for (int rank = 1; rank < ring->ranks; rank++) {
-			float other = window(ring, rank)[i];
-			value = op == ncclMax ? (other > value ? other : value) : value + other;
-		}
-		result(ring)[i] = value;
-	}
+	memcpy(result(ring) + from, window(ring, 0) + from, (to - from) * sizeof(float));
+	for (int rank = 1; rank < ring->ranks; rank++)
+		muster_simring_add(op, result(ring) + from, window(ring, rank) + from, to - from);
 }
 
 /* Checked before the slice is counted as reduced, for then the others may publish anew. */

@@ -77,5 +77,7 @@ void muster_simring_tell(const struct muster_simring *ring, int rank);
 
 /* Where the windows of the ranks, the window of a sum after them, and then the mailboxes begin. */
 unsigned char *muster_simring_window(const struct muster_simring *ring, int rank);
+/* Add so many values to the sum, or for ncclMax keep the larger ones. */
+void muster_simring_add(ncclRedOp_t op, float *restrict sum, const float *restrict values, size_t count);
 
 #endif
