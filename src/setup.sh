@@ -4,7 +4,8 @@
 #
 # usage: sh src/setup.sh run               install what is missing, build into build/, show two simulated nodes
 #        sh src/setup.sh test              the same with every test
-#        sh src/setup.sh test-sanitized    builds with clang, and with sanitizers; the tests that make most of those and of valgrind
+#        sh src/setup.sh test-sanitized    builds with clang, and with sanitizers; the tests that make most of those, clang-tidy
+#                                          and valgrind
 #        sh src/setup.sh test-some REGEX   the tests with such names, built with gcc; for REGEX ^unit... no more than unit
 #                                          tests need is installed and built
 #
@@ -24,7 +25,7 @@ systemd-journal-remote jq chromium chromium-driver python3-selenium python3-html
 prometheus prometheus-node-exporter libfuse3-dev"
 
 vendor=build/vendor # headers for the ABI tests that are not installed but only unpacked
-checked='^scenarios\.valgrind$' # run with the sanitizers instead of with all tests
+checked='^(scenarios\.valgrind|style\.tidy)$' # run with the sanitizers instead of with all tests
 times=build/times   # of each part of the work, one line each
 passed=0 failed=0 skipped=0
 
@@ -304,7 +305,7 @@ run_other_builds() {
 		-DCMAKE_C_COMPILER=clang -DCMAKE_BUILD_TYPE=Debug || failed=$((failed + 1))
 	# valgrind of Debian 12 does not read what clang writes for debuggers
 	if build build all "with gcc, warnings are errors" -DMUSTER_WERROR=ON -DMUSTER_TESTS=ON -DCMAKE_C_COMPILER=gcc; then
-		run_tests build "runs under valgrind" -R "$checked"
+		run_tests build "clang-tidy, and runs under valgrind" -R "$checked" -j "$at_once"
 	else
 		failed=$((failed + 1))
 	fi
