@@ -311,7 +311,8 @@ static bool has_same(const char *label, const struct muster_sample *a, const str
 }
 
 /* The ranks whose exchanges the limit is the median of, FAIL_LEAST at most; 0: it is no such limit. Exchanges that are
- * alike have the same median and, within a node or through no known NIC, the same GPU. */
+ * alike have the same median and, within a node or through an unknown NIC, the same GPU; path "node" is NVLink, also
+ * between nodes (derive_usual.c). */
 static size_t usual_ranks(const struct muster_eval *eval, size_t at, const struct muster_sample *limit)
 {
 	const struct muster_range range = eval->index.limits[at][0];
@@ -324,8 +325,8 @@ static size_t usual_ranks(const struct muster_eval *eval, size_t at, const struc
 		own++;
 	const struct muster_node *node = &eval->run->nodes[own->node];
 	const char *gpu = node->ranks[own->rank].gpu;
-	bool by_gpu =
-		!muster_exchange_nic(limit) || strcmp(muster_sample_label_text(limit, "peer_node"), node->name) == 0;
+	bool by_gpu = strcmp(muster_sample_label_text(limit, "peer_node"), node->name) == 0 ||
+		      (strcmp(muster_sample_label_text(limit, "path"), "node") != 0 && !muster_exchange_nic(limit));
 	for (; one < end && ranks < FAIL_LEAST; one++) {
 		if (!muster_value_equal(one->sample->value, limit->value) || !has_same("path", one->sample, limit) ||
 			!has_same("kind", one->sample, limit) || !has_same("nic", one->sample, limit) ||

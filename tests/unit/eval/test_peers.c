@@ -106,4 +106,25 @@ TEST(exchanges_are_held_against_as_many_that_are_alike)
 		}
 }
 
+/* Rails over NVLink, of two GPUs on each of three nodes: what is usual is the median of six ranks, which is enough. */
+TEST(exchanges_over_nvlink_are_held_against_all_gpus)
+{
+	char lines[4096] = "";
+	size_t used = 0;
+	for (int i = 0; i < 12; i++) {
+		int own = i / 4, gpu = i / 2 % 2, other = (own + 1 + i % 2) % 3;
+		used += (size_t)snprintf(lines + used, sizeof lines - used,
+			"n%d/%d = g%d x\nn%d/%d pair.exchange_gbps kind=rail peer_node=n%d peer_gpu=g%d nic=none "
+			"transport=P2P/MNNVL %d\n",
+			own, 2 * own + gpu, gpu, own, 2 * own + gpu, other, gpu, own == 2 || other == 2 ? 1 : 3);
+	}
+	struct muster_run *run = run_text_new(lines);
+	muster_run_derive(run);
+	struct muster_report *report = fixture_report(run,
+		"'c':{'metric':'pair.exchange_gbps','share_of':'pair.exchange_usual_gbps','min':0.6,'source':'s'}",
+		false);
+	ck_assert_msg(strcmp(worst_of(report), "f") == 0, "%s", fixture_findings(report));
+	fixture_done();
+}
+
 TEST_MAIN(.teardown = fixture_done)
