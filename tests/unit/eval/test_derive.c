@@ -277,4 +277,25 @@ TEST_EACH(imex_works_by_a_channel_or_by_what_the_ring_did, channels)
 		ck_assert_str_eq(imex->value.string, channels[_i].imex);
 }
 
+/* A variable of NCCL leaves links unused where it is set and there are such links; other variables say nothing. */
+static const struct {
+	const char *run, *disabled;
+} variables[] = {
+	{ "a/0 gpu.nvlinks gpu=g 18\na/0 rank.setting name=NCCL_P2P_DISABLE '1\n", "true" },
+	{ "a/0 gpu.nvlinks gpu=g 18\na/0 rank.setting name=NCCL_P2P_DISABLE '0\n", "false" },
+	{ "a/0 gpu.nvlinks gpu=g 0\na/0 rank.setting name=NCCL_P2P_DISABLE '1\n", "false" },
+	{ "a node.ib_ports 8\na/0 rank.setting name=NCCL_IB_DISABLE '1\n", "true" },
+	{ "a/0 gpu.nvlinks gpu=g 18\na/0 rank.setting name=NCCL_DEBUG '1\n", "none" },
+};
+
+TEST_EACH(a_variable_leaves_links_unused_where_there_are_some, variables)
+{
+	char text[16];
+	struct muster_run *run = run_text_new(variables[_i].run);
+	muster_run_derive(run);
+	const struct muster_sample *sample =
+		muster_samples_find(&run->nodes[0].ranks[0].samples, muster_metric_find("rank.link_disabled"));
+	ck_assert_str_eq(sample ? muster_value_text(sample->value, text, sizeof text) : "none", variables[_i].disabled);
+}
+
 TEST_MAIN(.teardown = fixture_done)

@@ -47,6 +47,11 @@ static const struct {
 			EXCHANGE("b/3", "rail", "c", "g1", "none", "P2P/MNNVL", "4"),
 		"a/0 node, the median of 3 ranks: 4\nb/3 node, the median of 3 ranks: 4\n"
 		"c/4 node, the median of 3 ranks: 4\n" },
+	/* each rank counts, also two of one node */
+	{ GPUS3 RAIL("a/0", "b", "none", "P2P/MNNVL", "3") EXCHANGE("a/1", "rail", "b", "g1", "none", "P2P/MNNVL", "4")
+			RAIL("b/2", "c", "none", "P2P/MNNVL", "5") RAIL("c/4", "a", "none", "P2P/MNNVL", "6"),
+		"a/0 node, the median of 4 ranks: 4.5\na/1 node, the median of 4 ranks: 4.5\n"
+		"b/2 node, the median of 4 ranks: 4.5\nc/4 node, the median of 4 ranks: 4.5\n" },
 	/* nothing to compare with: other interfaces, other numbers of ranks, two nodes, small messages */
 	{ ONES RAIL("a/0", "b", "eth0", "NET/Socket", "3") RAIL("b/1", "c", "eth0", "NET/Socket", "4")
 			RAIL("c/2", "a", "eth1", "NET/Socket", "5"),

@@ -150,6 +150,8 @@ static const struct {
 		".limit_where: says something only beside share_of" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gbps','limit_where':{'path':'x'}",
 		".limit_where.path: gpu.pcie_limit_gbps has no label 'path', only gpu, link" },
+	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gbps','limit_where':'x'",
+		".limit_where: an object is needed, found \"x\"" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'limit_per':{'metric':'gpu.nvlinks','max':2}",
 		".limit_per.metric: says something only beside share_of" },
 	{ OF("gpu.h2d_gbps") ",'min':0.5,'share_of':'gpu.pcie_limit_gbps','limit_per':{'metric':'gpu.nvlinks','max':0}",

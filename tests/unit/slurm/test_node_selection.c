@@ -104,6 +104,8 @@ static const struct {
 		true },
 	{ "a slow part answers for the ring", "hhh", NULL, MUSTER_FAIL, false,
 		{ FAIL("ring.busbw", NULL, RATE), FAIL("pairs.rail_share", "n3", EXCHANGE) }, "g g bd", false },
+	{ "of any size, where no rest was tried", "hhh", NULL, MUSTER_FAIL, false,
+		{ SIZED("ring.busbw", 3), FAIL("pairs.rail_share", "n3", EXCHANGE) }, "g g bd", false },
 	{ "and for other collectives", "hhh", NULL, MUSTER_FAIL, false,
 		{ FAIL("x", NULL, "nccl.alltoall_busbw_gbps"), FAIL("pairs.rail_share", "n3", EXCHANGE) }, "g g bd",
 		false },
