@@ -38,6 +38,8 @@ struct muster_outcomes {
 	size_t count, room;
 };
 
+/* The outcome of the probe; NULL: the rank neither ran it nor should have. */
+struct muster_outcome *muster_outcomes_find(const struct muster_outcomes *outcomes, const char *probe);
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome);
 
 extern const char *const muster_outcome_names[MUSTER_OUTCOME_COUNT]; /* "ok", "error", "crashed", "hung", "not_run" */

@@ -174,15 +174,6 @@ void muster_record_line_add(struct muster_supervisor *s, char *line)
 	free(line);
 }
 
-struct muster_outcome *muster_probe_outcome(struct muster_supervisor *s, const char *probe)
-{
-	struct muster_outcomes *all = &s->facts.outcomes;
-	for (size_t i = 0; i < all->count; i++)
-		if (strcmp(all->items[i].probe, probe) == 0)
-			return &all->items[i];
-	return NULL;
-}
-
 /* Each change of an outcome is one more line of the record: the last line of a probe counts (model/record.h). */
 static void set_outcome(struct muster_supervisor *s, struct muster_outcome *old, struct muster_outcome outcome)
 {
@@ -195,7 +186,7 @@ static void set_outcome(struct muster_supervisor *s, struct muster_outcome *old,
 
 void muster_probe_add_outcome(struct muster_supervisor *s, struct muster_outcome outcome)
 {
-	struct muster_outcome *old = muster_probe_outcome(s, outcome.probe);
+	struct muster_outcome *old = muster_outcomes_find(&s->facts.outcomes, outcome.probe);
 	double elapsed_ms = outcome.elapsed_ms + (old ? old->elapsed_ms : 0);
 	if (old && old->status != MUSTER_OUTCOME_OK)
 		outcome = *old;
@@ -205,7 +196,7 @@ void muster_probe_add_outcome(struct muster_supervisor *s, struct muster_outcome
 
 void muster_probe_replace_outcome(struct muster_supervisor *s, struct muster_outcome outcome)
 {
-	struct muster_outcome *old = muster_probe_outcome(s, outcome.probe);
+	struct muster_outcome *old = muster_outcomes_find(&s->facts.outcomes, outcome.probe);
 	outcome.elapsed_ms += old ? old->elapsed_ms : 0;
 	set_outcome(s, old, outcome);
 }
@@ -239,7 +230,7 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 {
 	if (probe->scope == MUSTER_SCOPE_NODE && !s->aggregator)
 		return false;
-	const struct muster_outcome *before = muster_probe_outcome(s, probe->name);
+	const struct muster_outcome *before = muster_outcomes_find(&s->facts.outcomes, probe->name);
 	const char *why = s->take_error ? s->take_error : "";
 	if (before && before->status != MUSTER_OUTCOME_OK)
 		return false;

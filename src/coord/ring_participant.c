@@ -78,7 +78,7 @@ static const char *gpu_of(const struct muster_worker_answer *answer)
 static void pack_ready(const struct muster_ring_course *course, struct muster_packer *p)
 {
 	struct muster_supervisor *s = course->s;
-	const struct muster_outcome *before = muster_probe_outcome(s, course->probe->name);
+	const struct muster_outcome *before = muster_outcomes_find(&s->facts.outcomes, course->probe->name);
 	bool unfit = s->no_worker || (s->take_error && *s->take_error);
 	const char *why = unfit                      ? s->take_error
 			  : course->why_not          ? course->why_not
@@ -266,7 +266,7 @@ static void skip_allreduce(struct muster_ring_course *course, const char *why)
 static void end_begun(
 	struct muster_ring_course *course, enum muster_outcome_status status, enum muster_code code, const char *detail)
 {
-	const struct muster_outcome *begun = muster_probe_outcome(course->s, course->probe->name);
+	const struct muster_outcome *begun = muster_outcomes_find(&course->s->facts.outcomes, course->probe->name);
 	if (course->was_in || !begun || begun->status != MUSTER_OUTCOME_OK || begun->ring == 0)
 		return;
 	struct muster_outcome outcome = *begun;
@@ -405,12 +405,12 @@ static void end_traffic(struct muster_ring_course *course, const char *why)
 {
 	struct muster_supervisor *s = course->s;
 	end_rounds(course);
-	const struct muster_outcome *ring = muster_probe_outcome(s, course->probe->name);
+	const struct muster_outcome *ring = muster_outcomes_find(&s->facts.outcomes, course->probe->name);
 	const char *of_ring = ring && ring->status != MUSTER_OUTCOME_OK ? ring->detail : NULL;
 	for (size_t i = 0; i < muster_probe_count(); i++) {
 		const struct muster_probe *probe = muster_probe_at(i);
 		if (!muster_probe_has_traffic(probe, s->options->profile, s->nodes) ||
-			muster_probe_outcome(s, probe->name))
+			muster_outcomes_find(&s->facts.outcomes, probe->name))
 			continue;
 		if (of_ring || *why)
 			not_run(course, probe, of_ring ? of_ring : why);

@@ -161,8 +161,6 @@ bool muster_probe_may_run(struct muster_supervisor *s, const struct muster_probe
 bool muster_probe_run(struct muster_supervisor *s, const struct muster_probe *probe, const char *action, int visit);
 /* While the worker is busy, for so many seconds, have rank 0 say now and then how many are left. */
 void muster_probe_say_time_left(struct muster_supervisor *s, const char *what, int seconds);
-/* The outcome so far; NULL: none. */
-struct muster_outcome *muster_probe_outcome(struct muster_supervisor *s, const char *probe);
 /* A probe has one outcome: the first failure stays, times add up. */
 void muster_probe_add_outcome(struct muster_supervisor *s, struct muster_outcome outcome);
 /* Replace the outcome; only the times add up. */

@@ -170,11 +170,9 @@ static int partner_weight(const struct muster_run *run, const struct muster_outc
 	uint32_t node, rank = find_rank(run, outcome->partner - 1, &node);
 	if (rank == MUSTER_NOWHERE)
 		return 5;
-	const struct muster_outcomes *all = &run->nodes[node].ranks[rank].outcomes;
-	for (size_t i = 0; i < all->count; i++)
-		if (strcmp(all->items[i].probe, outcome->probe) == 0 && all->items[i].partner > 0 &&
-			all->items[i].status != MUSTER_OUTCOME_OK)
-			return muster_outcome_weight(&all->items[i]);
+	const struct muster_outcome *its = muster_outcomes_find(&run->nodes[node].ranks[rank].outcomes, outcome->probe);
+	if (its && its->partner > 0 && its->status != MUSTER_OUTCOME_OK)
+		return muster_outcome_weight(its);
 	return run->nodes[node].ranks[rank].unfinished ? 5 : 0;
 }
 
@@ -372,8 +370,8 @@ static void judge_hung_rings(struct causes *c)
 		if (!all_hung(ring) || ring->probe == muster_probe_count() || c->of_ring[ring->probe] ||
 			(c->unreached && ring->probe == muster_unreached_probe()))
 			continue;
-		const struct muster_outcome *outcome = muster_rank_outcome(
-			&c->eval->run->nodes[ring->node].ranks[ring->at], muster_probe_at(ring->probe)->name);
+		const struct muster_outcome *outcome = muster_outcomes_find(
+			&c->eval->run->nodes[ring->node].ranks[ring->at].outcomes, muster_probe_at(ring->probe)->name);
 		const struct muster_check_answer answer =
 			muster_outcome_answer(c->eval->run, outcome, c->wants[ring->probe], c->eval->arena);
 		if (ring->hung == 0 && (answer.status == MUSTER_SKIP || ended_with_run(c->eval->run, outcome)))
@@ -399,7 +397,7 @@ static void judge_unreached(struct causes *c)
 		return;
 	const char *name = muster_probe_at(probe)->name;
 	const struct muster_outcome *outcome =
-		muster_rank_outcome(&c->eval->run->nodes[ring->node].ranks[ring->at], name);
+		muster_outcomes_find(&c->eval->run->nodes[ring->node].ranks[ring->at].outcomes, name);
 	const struct muster_unreached found = muster_unreached_find(c->eval->run, c->eval->arena);
 	enum muster_status status =
 		muster_outcome_answer(c->eval->run, outcome, c->wants[probe], c->eval->arena).status;
@@ -409,7 +407,7 @@ static void judge_unreached(struct causes *c)
 	finding.advice = found.advice;
 	if (found.rank != MUSTER_NOWHERE) {
 		const struct muster_rank *rank = &c->eval->run->nodes[found.node].ranks[found.rank];
-		const struct muster_outcome *own = muster_rank_outcome(rank, name);
+		const struct muster_outcome *own = muster_outcomes_find(&rank->outcomes, name);
 		finding.gpu = rank->gpu;
 		finding.evidence = own ? own->evidence : NULL;
 	}

@@ -28,7 +28,8 @@ enum { KIND, TRANSPORT, NIC, OWN_GPU, PEER_GPU, TEXTS };
 struct exchange {
 	const char *texts[TEXTS];
 	size_t sizes[2]; /* ranks of its own node and of the other one */
-	size_t node, rank, at;
+	size_t place[2]; /* its node and rank */
+	size_t at;
 	double gbps;
 	const char *path;
 };
@@ -38,16 +39,9 @@ struct exchanges {
 	size_t count, room;
 };
 
-static int by_number(size_t a, size_t b)
-{
-	return (a > b) - (a < b);
-}
-
 static int by_likeness(const struct exchange *a, const struct exchange *b)
 {
-	int order = by_number(a->sizes[0], b->sizes[0]);
-	if (order == 0)
-		order = by_number(a->sizes[1], b->sizes[1]);
+	int order = muster_sizes_order(a->sizes, b->sizes, 2);
 	for (size_t i = 0; i < TEXTS && order == 0; i++)
 		order = strcmp(a->texts[i], b->texts[i]);
 	return order;
@@ -59,12 +53,10 @@ static int in_order(const void *left, const void *right)
 	const struct exchange *a = left, *b = right;
 	int order = by_likeness(a, b);
 	if (order == 0)
-		order = by_number(a->node, b->node);
-	if (order == 0)
-		order = by_number(a->rank, b->rank);
+		order = muster_sizes_order(a->place, b->place, 2);
 	if (order == 0)
 		order = (a->gbps < b->gbps) - (a->gbps > b->gbps);
-	return order ? order : by_number(a->at, b->at);
+	return order ? order : muster_sizes_order(&a->at, &b->at, 1);
 }
 
 static const char *path_of(const char *transport, bool network)
@@ -101,8 +93,7 @@ static void gather(const struct muster_exchange_peers *peers, struct exchanges *
 						[PEER_GPU] =
 							by_gpu ? muster_sample_label_text(sample, "peer_gpu") : "" },
 					.sizes = { run->nodes[n].rank_count, run->nodes[peer.node].rank_count },
-					.node = n,
-					.rank = r,
+					.place = { n, r },
 					.at = i,
 					.gbps = sample->value.number,
 					.path = path_of(transport, network),
@@ -118,9 +109,9 @@ static void emit_all(struct muster_run *run, const struct exchange *items, size_
 	const struct muster_metric *metric = muster_metric_find(USUAL);
 	size_t ranks = 0, nodes = 0;
 	for (size_t i = 0; i < count; i++) {
-		bool same_node = i > 0 && items[i].node == items[i - 1].node;
+		bool same_node = i > 0 && items[i].place[0] == items[i - 1].place[0];
 		nodes += !same_node;
-		if (!same_node || items[i].rank != items[i - 1].rank)
+		if (!same_node || items[i].place[1] != items[i - 1].place[1])
 			bests[ranks++] = items[i].gbps;
 	}
 	if (nodes < NODES_LEAST)
@@ -128,7 +119,7 @@ static void emit_all(struct muster_run *run, const struct exchange *items, size_
 	const char *words = muster_arena_printf(run->arena, "the median of %zu ranks", ranks);
 	const struct muster_limit usual = { .gbps = muster_median_of(bests, ranks), .words = words };
 	for (size_t i = 0; i < count && usual.gbps > 0; i++)
-		muster_exchange_limit_add(run, (struct muster_exchange_end){ items[i].node, items[i].rank },
+		muster_exchange_limit_add(run, (struct muster_exchange_end){ items[i].place[0], items[i].place[1] },
 			items[i].at, metric, items[i].path, usual);
 }
 

@@ -280,14 +280,6 @@ uint32_t muster_node_leader(const struct muster_node *node)
 	return MUSTER_NOWHERE;
 }
 
-const struct muster_outcome *muster_rank_outcome(const struct muster_rank *rank, const char *probe)
-{
-	for (size_t i = 0; i < rank->outcomes.count; i++)
-		if (strcmp(rank->outcomes.items[i].probe, probe) == 0)
-			return &rank->outcomes.items[i];
-	return NULL;
-}
-
 size_t muster_probe_number(const char *name)
 {
 	size_t i = 0;

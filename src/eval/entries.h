@@ -132,8 +132,6 @@ static inline bool muster_is_of_node(const struct muster_metric *metric)
 
 /* Index of the lowest rank of the node from which something came; MUSTER_NOWHERE when there is none. */
 uint32_t muster_node_leader(const struct muster_node *node);
-/* The rank's first outcome of the probe; NULL: the rank neither ran the probe nor should have. */
-const struct muster_outcome *muster_rank_outcome(const struct muster_rank *rank, const char *probe);
 /* The probe's number; the number of probes for one that this muster does not know. */
 size_t muster_probe_number(const char *name);
 /* The model of the rank's GPU in words; a slice of a GPU (MIG) is a model of its own. */

@@ -53,9 +53,7 @@ void muster_exchanges_done(struct muster_eval *eval)
 static int by_ranks(const void *a, const void *b)
 {
 	const struct muster_exchange_half *x = a, *y = b;
-	if (x->ranks[0] != y->ranks[0])
-		return x->ranks[0] < y->ranks[0] ? -1 : 1;
-	return (x->ranks[1] > y->ranks[1]) - (x->ranks[1] < y->ranks[1]);
+	return muster_sizes_order(x->ranks, y->ranks, 2);
 }
 
 static void find_nodes(struct muster_exchange_set *s)

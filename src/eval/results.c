@@ -117,7 +117,7 @@ static bool probe_unheard(
 	const struct muster_node *its_node = &eval->run->nodes[node];
 	const struct muster_rank *its_rank =
 		&its_node->ranks[rank == MUSTER_NOWHERE ? muster_node_leader(its_node) : rank];
-	return its_rank->outcomes.count > 0 && !muster_rank_outcome(its_rank, muster_metric_probe(metric));
+	return its_rank->outcomes.count > 0 && !muster_outcomes_find(&its_rank->outcomes, muster_metric_probe(metric));
 }
 
 /* ---- no sample ---- */
@@ -127,7 +127,8 @@ static bool probe_unheard(
  * the node on the leader alone: that is the node's first rank, at place 0, missing or not. */
 static bool reports_node_facts(const struct muster_node *node, uint32_t rank, const struct muster_probe *probe)
 {
-	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) && muster_rank_outcome(&node->ranks[rank], probe->name);
+	return (probe->scope == MUSTER_SCOPE_NODE || rank == 0) &&
+	       muster_outcomes_find(&node->ranks[rank].outcomes, probe->name);
 }
 
 /* 1 + the draft that explains why a node has no fact of the probe; 0: none does. Where the leader's results are lost,

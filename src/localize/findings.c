@@ -250,9 +250,8 @@ struct rated {
 static int by_weight(const void *a, const void *b)
 {
 	const struct rated *x = a, *y = b;
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? 1 : -1;
-	return (x->node > y->node) - (x->node < y->node);
+	int order = muster_sizes_order(&y->weight, &x->weight, 1);
+	return order ? order : muster_sizes_order(&x->node, &y->node, 1);
 }
 
 /* Nodes that fail alone first, then those that failed with most others. */

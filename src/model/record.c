@@ -183,13 +183,11 @@ static int take_outcome(struct muster_json_reader *r, void *into, const struct m
 	struct muster_outcome outcome = { .ring = 0 };
 	if (muster_outcome_read(r, &outcome, json) < 0)
 		return -1;
-	size_t at = 0;
-	while (at < outcomes->count && strcmp(outcomes->items[at].probe, outcome.probe) != 0)
-		at++;
-	if (at >= MUSTER_RUN_OUTCOMES_MAX)
+	struct muster_outcome *earlier = muster_outcomes_find(outcomes, outcome.probe);
+	if (!earlier && outcomes->count >= MUSTER_RUN_OUTCOMES_MAX)
 		return muster_json_reader_fail(r, "more than %d probes", MUSTER_RUN_OUTCOMES_MAX);
-	if (at < outcomes->count)
-		outcomes->items[at] = outcome;
+	if (earlier)
+		*earlier = outcome;
 	else
 		muster_outcomes_add(outcomes, outcome);
 	parts->decided = parts->samples.count;

@@ -93,6 +93,14 @@ struct muster_rank *muster_node_add_rank(struct muster_node *node, int rank)
 	return &node->ranks[at];
 }
 
+struct muster_outcome *muster_outcomes_find(const struct muster_outcomes *outcomes, const char *probe)
+{
+	for (size_t i = 0; i < outcomes->count; i++)
+		if (strcmp(outcomes->items[i].probe, probe) == 0)
+			return &outcomes->items[i];
+	return NULL;
+}
+
 void muster_outcomes_add(struct muster_outcomes *outcomes, struct muster_outcome outcome)
 {
 	MUSTER_ARRAY_PUSH(outcomes->items, outcomes->count, outcomes->room, outcome);

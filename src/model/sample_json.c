@@ -26,6 +26,7 @@
 #include "muster/arena.h"
 #include "model/limits.h"
 #include "util/array.h"
+#include "util/text.h"
 
 #include <math.h>
 #include <stddef.h>
@@ -270,10 +271,7 @@ static bool is_retired(const struct muster_json *json)
 		muster_json_type(json) == MUSTER_JSON_OBJECT ? muster_json_member(json, "metric") : NULL;
 	if (!metric || muster_json_type(metric) != MUSTER_JSON_STRING)
 		return false;
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (strcmp(names[i], muster_json_string(metric)) == 0)
-			return true;
-	return false;
+	return muster_text_among(muster_json_string(metric), names, sizeof names / sizeof *names);
 }
 
 /* A sample that is retired has no metric. */

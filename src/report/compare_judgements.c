@@ -158,9 +158,8 @@ static bool is_blocked(const struct blocked_set *set, const struct muster_findin
 static bool has_probe(const struct muster_run *run, const char *probe)
 {
 	for (struct muster_run_walk at = { 0 }; muster_run_next(run, &at);)
-		for (size_t i = 0; at.rank && i < at.rank->outcomes.count; i++)
-			if (strcmp(at.rank->outcomes.items[i].probe, probe) == 0)
-				return true;
+		if (at.rank && muster_outcomes_find(&at.rank->outcomes, probe))
+			return true;
 	return false;
 }
 

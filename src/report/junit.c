@@ -273,14 +273,10 @@ static void add_probe(const struct results *all, struct suite *suite, const stru
 	char check[128];
 	size_t first, count;
 	for (size_t i = 0; i < node->rank_count; i++) {
-		const struct muster_outcomes *outcomes = &node->ranks[i].outcomes;
-		for (size_t j = 0; j < outcomes->count; j++) {
-			if (strcmp(outcomes->items[j].probe, probe) != 0)
-				continue;
-			ran = true;
-			if (outcomes->items[j].elapsed_ms > slowest)
-				slowest = outcomes->items[j].elapsed_ms;
-		}
+		const struct muster_outcome *outcome = muster_outcomes_find(&node->ranks[i].outcomes, probe);
+		ran = ran || outcome;
+		if (outcome && outcome->elapsed_ms > slowest)
+			slowest = outcome->elapsed_ms;
 	}
 	snprintf(check, sizeof check, "probe.%s", probe);
 	count = find(all, suite->node, check, &first);

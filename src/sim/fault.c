@@ -202,10 +202,9 @@ void muster_fault_append(const struct muster_fault_target *t, const char ***list
 static int check(const struct muster_fault_target *t, struct muster_error *err)
 {
 	const char *function = t->fault->answer, *lacked;
-	for (size_t i = 0; function && t->gpu && i < t->gpu->unsupported_count; i++)
-		if (strcmp(t->gpu->unsupported[i], function) == 0)
-			return muster_fail(
-				err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);
+	if (function && t->gpu && muster_text_among(function, t->gpu->unsupported, t->gpu->unsupported_count))
+		return muster_fail(
+			err, MUSTER_EUSAGE, "this GPU does not support %s, so the fault cannot show", function);
 	lacked = muster_fault_lack(t);
 	return lacked ? muster_fail(err, MUSTER_EUSAGE, "%s", lacked) : 0;
 }

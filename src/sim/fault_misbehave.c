@@ -58,10 +58,7 @@ const size_t muster_sim_misbehaviour_function_count =
 
 bool muster_sim_is_function(const char *name)
 {
-	for (size_t i = 0; i < muster_sim_misbehaviour_function_count; i++)
-		if (strcmp(muster_sim_misbehaviour_functions[i], name) == 0)
-			return true;
-	return false;
+	return muster_text_among(name, muster_sim_misbehaviour_functions, muster_sim_misbehaviour_function_count);
 }
 
 /* A function of CUDA's driver is "cu" and an upper-case letter, which leaves cublasLt out, and is none of cuFile's.
@@ -75,9 +72,7 @@ bool muster_sim_is_function_of(const char *name, const char *library, bool *ret_
 	bool is_cuda =
 		strncmp(name, "cu", 2) == 0 && isupper((unsigned char)name[2]) && strncmp(name, "cuFile", 6) != 0;
 	bool is_nvml = strncmp(name, "nvml", 4) == 0 && strcmp(name, "nvmlErrorString") != 0;
-	*ret_of_gpu = true;
-	for (size_t i = 0; i < sizeof of_none / sizeof *of_none; i++)
-		*ret_of_gpu = *ret_of_gpu && strcmp(of_none[i], name) != 0;
+	*ret_of_gpu = !muster_text_among(name, of_none, sizeof of_none / sizeof *of_none);
 	return muster_sim_is_function(name) && (strcmp(library, "cuda") == 0 ? is_cuda : is_nvml);
 }
 

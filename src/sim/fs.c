@@ -392,23 +392,15 @@ static const char *make_mounts(struct writing *w)
 const char *const muster_sim_paths[] = { "/shared/apps", "/shared/apps/pytorch_env",
 	"/shared/apps/pytorch_env/VERSION" };
 
-static bool is_in(const char *const *list, size_t count, const char *path)
-{
-	for (size_t i = 0; i < count; i++)
-		if (strcmp(list[i], path) == 0)
-			return true;
-	return false;
-}
-
 /* What is in a folder that is missing is not there either. */
 static void make_paths(struct writing *w)
 {
 	const struct muster_sim_node *node = w->node;
 	for (size_t i = 0; i < sizeof muster_sim_paths / sizeof *muster_sim_paths; i++) {
 		const char *path = muster_sim_paths[i];
-		bool differs = is_in(node->paths_other, node->path_other_count, path);
+		bool differs = muster_text_among(path, node->paths_other, node->path_other_count);
 		bool is_file = i + 1 == sizeof muster_sim_paths / sizeof *muster_sim_paths;
-		if (is_in(node->paths_missing, node->path_missing_count, path))
+		if (muster_text_among(path, node->paths_missing, node->path_missing_count))
 			return;
 		MAKE(w, is_file ? "version" : "folder",
 			MUSTER_SIM_NAMES({ "place", path + 1 }, { "folder", strrchr(path, '/') + 1 },

@@ -115,12 +115,10 @@ static void excuse_last_deaths(struct muster_spool_set *set)
 		struct muster_spool_process *process = &set->ranks[i];
 		if (process->end || !process->died || set->elapsed_s - process->died_s > LAST_DEATHS_S)
 			continue;
-		struct muster_outcomes *outcomes = &process->record.rank.outcomes;
-		for (size_t o = 0; o < outcomes->count; o++) {
-			if (strcmp(outcomes->items[o].probe, process->died) != 0)
-				continue;
-			outcomes->items[o].status = MUSTER_OUTCOME_ERROR;
-			outcomes->items[o].code = muster_code_name(MUSTER_EINTERRUPTED);
+		struct muster_outcome *last = muster_outcomes_find(&process->record.rank.outcomes, process->died);
+		if (last) {
+			last->status = MUSTER_OUTCOME_ERROR;
+			last->code = muster_code_name(MUSTER_EINTERRUPTED);
 		}
 	}
 }

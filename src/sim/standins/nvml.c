@@ -12,6 +12,7 @@
 #include "sim/fault_misbehave.h"
 
 #include "muster/arena.h"
+#include "util/text.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -104,10 +105,7 @@ static bool is_for_instances(const char *function)
 		"nvmlDeviceGetMemoryInfo_v2", "nvmlDeviceGetAttributes_v2", "nvmlDeviceGetComputeRunningProcesses_v2",
 		"nvmlDeviceGetGraphicsRunningProcesses_v2", "nvmlDeviceGetMPSComputeRunningProcesses_v2",
 		"nvmlDeviceGetComputeMode" };
-	for (size_t i = 0; i < sizeof functions / sizeof *functions; i++)
-		if (strcmp(functions[i], function) == 0)
-			return true;
-	return false;
+	return muster_text_among(function, functions, sizeof functions / sizeof *functions);
 }
 
 nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const char *function)
@@ -117,11 +115,9 @@ nvmlReturn_t muster_simnvml_check(nvmlDevice_t device, bool arguments_ok, const 
 		known = known || device == &library.devices[i];
 	ENTER(enter(known && arguments_ok));
 	ENTER((nvmlReturn_t)muster_standin_answer(device->gpu->bus_id));
-	if (device->instance && !is_for_instances(function))
+	if ((device->instance && !is_for_instances(function)) ||
+		muster_text_among(function, device->gpu->unsupported, device->gpu->unsupported_count))
 		return NVML_ERROR_NOT_SUPPORTED;
-	for (size_t i = 0; i < device->gpu->unsupported_count; i++)
-		if (strcmp(device->gpu->unsupported[i], function) == 0)
-			return NVML_ERROR_NOT_SUPPORTED;
 	return NVML_SUCCESS;
 }
 

@@ -30,7 +30,7 @@ static void start(const struct answer *answers)
 
 static const struct muster_outcome *outcome(const struct muster_probe *probe)
 {
-	const struct muster_outcome *found = muster_probe_outcome(&s, probe->name);
+	const struct muster_outcome *found = muster_outcomes_find(&s.facts.outcomes, probe->name);
 	ck_assert_ptr_nonnull(found);
 	return found;
 }
@@ -62,7 +62,7 @@ TEST(another_gpu_of_a_later_worker_is_not_the_one_of_the_record)
 	ck_assert_str_eq(s.facts.gpu, "0001:00:00.0");
 	/* and what it measures there is not this rank's */
 	ck_assert(muster_probe_may_run(&s, launch) && !muster_probe_may_run(&s, copies));
-	const struct muster_outcome *outcome = muster_probe_outcome(&s, copies->name);
+	const struct muster_outcome *outcome = muster_outcomes_find(&s.facts.outcomes, copies->name);
 	ck_assert_int_eq(outcome->status, MUSTER_OUTCOME_ERROR);
 	ck_assert_str_eq(outcome->detail,
 		"CUDA gave this rank GPU 0001:00:00.0 first, and GPU 0002:00:00.0 to its next worker: a GPU has left "
@@ -142,7 +142,7 @@ TEST_EACH(without_a_gpu_only_probes_that_need_none_run, takes)
 	ck_assert_int_eq(outcome(copies)->status, takes[_i].status);
 	ck_assert_pstr_eq(outcome(copies)->code, takes[_i].code);
 	ck_assert_str_eq(outcome(copies)->detail, takes[_i].why);
-	ck_assert_ptr_null(muster_probe_outcome(&s, "launch"));
+	ck_assert_ptr_null(muster_outcomes_find(&s.facts.outcomes, "launch"));
 }
 
 TEST(without_time_no_probe_begins)
@@ -176,7 +176,7 @@ TEST(a_probe_of_the_node_is_its_leaders)
 	const struct muster_probe *node = muster_probe_find("storage");
 	ck_assert_int_eq(node->scope, MUSTER_SCOPE_NODE);
 	ck_assert(!muster_probe_run(&s, node, "run", 0));
-	ck_assert_ptr_null(muster_probe_outcome(&s, node->name));
+	ck_assert_ptr_null(muster_outcomes_find(&s.facts.outcomes, node->name));
 }
 
 /* ---- outcomes ---- */

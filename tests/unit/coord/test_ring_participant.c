@@ -82,7 +82,7 @@ static struct muster_ring_place member(int rank, bool trial)
 
 static const struct muster_outcome *outcome(void)
 {
-	const struct muster_outcome *found = muster_probe_outcome(&s, "nccl_allreduce");
+	const struct muster_outcome *found = muster_outcomes_find(&s.facts.outcomes, "nccl_allreduce");
 	ck_assert_ptr_nonnull(found);
 	return found;
 }
@@ -307,8 +307,8 @@ TEST(a_rank_whose_worker_dies_after_the_ring_began_says_so_when_others_wait)
 	muster_ring_begin(&s, muster_probe_find("nccl_allreduce"));
 	script.answers = (const struct answer[]){ { "run", NULL }, { NULL, NULL } };
 	ck_assert(!muster_probe_run(&s, muster_probe_find("gpu_copy"), "run", 0));
-	ck_assert_str_eq(
-		muster_probe_outcome(&s, "gpu_copy")->detail, "the worker ended: killed, while NCCL was starting");
+	ck_assert_str_eq(muster_outcomes_find(&s.facts.outcomes, "gpu_copy")->detail,
+		"the worker ended: killed, while NCCL was starting");
 	muster_ring_await(&s);
 	ck_assert_ptr_null(command_number("ring", 1));
 	ck_assert_ptr_nonnull(recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0));

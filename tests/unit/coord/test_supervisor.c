@@ -233,7 +233,7 @@ TEST(probes_run_in_their_order)
 		if (runs)
 			told("run", probe->name);
 		if (probe->scope == MUSTER_SCOPE_NODE) /* its leader's */
-			ck_assert_ptr_null(muster_probe_outcome(&s, probe->name));
+			ck_assert_ptr_null(muster_outcomes_find(&s.facts.outcomes, probe->name));
 	}
 }
 
@@ -245,7 +245,7 @@ TEST_LOOP(only_a_run_that_measures_storage_waits_for_turns_of_its_probes, 0, 2)
 	if (_i == 1)
 		ck_assert_uint_lt(told("run", "gpu_stream"), told("together", "gpu_stream"));
 	else
-		ck_assert_ptr_null(muster_probe_outcome(&s, "gpu_stream"));
+		ck_assert_ptr_null(muster_outcomes_find(&s.facts.outcomes, "gpu_stream"));
 }
 
 /* GPUs on one path copy one after the other. */
@@ -311,8 +311,9 @@ TEST(an_interrupted_rank_keeps_the_earlier_end)
 	recorder_deliver(&r, 0, MUSTER_TAG_INTERRUPT, &p);
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
 	ck_assert_double_le(s.end_ms, s.deadlines.interrupted + 1);
-	ck_assert_str_eq(muster_probe_outcome(&s, "launch")->detail, "enough");
-	ck_assert_str_eq(muster_probe_outcome(&s, "launch")->code, muster_code_name(MUSTER_EINTERRUPTED));
+	ck_assert_str_eq(muster_outcomes_find(&s.facts.outcomes, "launch")->detail, "enough");
+	ck_assert_str_eq(
+		muster_outcomes_find(&s.facts.outcomes, "launch")->code, muster_code_name(MUSTER_EINTERRUPTED));
 	ck_assert_ptr_null(command("take"));
 }
 
@@ -358,7 +359,7 @@ TEST(a_worker_that_cannot_be_started_is_the_outcome_of_every_probe)
 	script.refused = 1;
 	ck_assert_int_eq(run(), MUSTER_EXIT_PASS);
 	ck_assert_uint_eq(script.count, 0);
-	const struct muster_outcome *outcome = muster_probe_outcome(&s, "launch");
+	const struct muster_outcome *outcome = muster_outcomes_find(&s.facts.outcomes, "launch");
 	ck_assert_int_eq(outcome->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome->detail, "no more processes");
 	ck_assert_int_eq(turns, 4); /* the others need not wait */
@@ -411,7 +412,7 @@ TEST(rank_0_returns_what_the_report_says)
 	ck_assert_str_eq(result->nodes[0].ranks[0].gpu_uuid, "GPU-5");
 	for (size_t i = 0; i < muster_probe_count(); i++) /* those of the node too */
 		if (muster_probe_at(i)->run && !muster_probe_at(i)->of_storage)
-			ck_assert_ptr_nonnull(muster_probe_outcome(&s, muster_probe_at(i)->name));
+			ck_assert_ptr_nonnull(muster_outcomes_find(&s.facts.outcomes, muster_probe_at(i)->name));
 	for (size_t i = 0; i < script.count; i++) { /* and each finish of a probe that has one */
 		const char *name = strstr(script.commands[i], "\"finish\", \"probe\": \"");
 		char probe[64] = "";

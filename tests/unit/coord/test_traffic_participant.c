@@ -100,7 +100,7 @@ static void setup(void)
 
 static const struct muster_outcome *outcome(int probe)
 {
-	return muster_probe_outcome(&s, muster_probe_at((size_t)probe)->name);
+	return muster_outcomes_find(&s.facts.outcomes, muster_probe_at((size_t)probe)->name);
 }
 
 TEST(the_worker_is_told_the_round)
@@ -169,7 +169,7 @@ TEST_EACH(rank_0_hears_of_a_failure_at_once, ends)
 	ck_assert_int_eq(outcome(pairs)->status, ends[_i].status);
 	ck_assert_int_eq(outcome(all)->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome(all)->detail, "all are needed");
-	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(muster_outcomes_find(&s.facts.outcomes, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
 	const struct recorded *sent = recorder_sent(&r, MUSTER_TAG_RING_FAILED, 0);
 	ck_assert_int_eq(sent != NULL, ends[_i].told);
 	if (!sent)
@@ -202,7 +202,7 @@ TEST(a_rank_that_is_too_late_for_a_round_keeps_what_the_ring_showed)
 	rounds[1] = pair(0);
 	rounds[2] = (struct muster_ring_place){ .role = MUSTER_ROLE_EXCLUDED, .why = "the rank was too late" };
 	muster_ring_participate(&s, 0);
-	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(muster_outcomes_find(&s.facts.outcomes, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
 	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
 	ck_assert(!times_recorded(&s.record, "\"kept\""));
 	ck_assert(entered_with(3, &ended).brief);
@@ -249,7 +249,7 @@ TEST(a_rank_whose_leader_falls_silent_goes_on_without_traffic)
 	ck_assert_int_eq(outcome(pairs)->status, MUSTER_OUTCOME_OK);
 	ck_assert_int_eq(outcome(all)->status, MUSTER_OUTCOME_NOT_RUN);
 	ck_assert_str_eq(outcome(all)->detail, "no answer from rank 0");
-	ck_assert_int_eq(muster_probe_outcome(&s, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
+	ck_assert_int_eq(muster_outcomes_find(&s.facts.outcomes, "nccl_allreduce")->status, MUSTER_OUTCOME_OK);
 	/* a place that comes later is given back */
 	struct muster_packer place = { 0 };
 	muster_pack_ring_place(&place, &(struct muster_ring_place){ .role = MUSTER_ROLE_TRAFFIC, .traffic.rounds = 1 });
