@@ -24,6 +24,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #define LEAST_WAIT_MS 0.01
 enum { TURN_BYTES = 8 << 20 }; /* of messages in one turn */
@@ -238,8 +239,8 @@ static void look_for_signal(struct muster_supervisor *s)
 	int number = s->host->signal ? s->host->signal(s, &at_ms) : 0;
 	if (!number || s->interrupted)
 		return;
-	muster_supervisor_interrupt(s, muster_arena_printf(s->arena, "rank %d received %s after %.1f s", s->rank,
-					       muster_signals_name(number), (at_ms - s->start_ms) / 1e3));
+	muster_supervisor_interrupt(s, muster_arena_printf(s->arena, "rank %d received SIG%s after %.1f s", s->rank,
+					       sigabbrev_np(number), (at_ms - s->start_ms) / 1e3));
 }
 
 /* ---- a turn ---- */

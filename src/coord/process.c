@@ -152,6 +152,7 @@ static void open_spool(struct process *p, const char *run_name)
 	if (muster_spool_open(&s->spool, o->spool, &header, s->start_ms, &err) < 0)
 		muster_log(MUSTER_LOG_ERROR, &(struct muster_log_place){ .node = s->node, .rank = s->rank },
 			"--spool %s", err.text);
+	s->worker.spool = s->spool;
 }
 
 /* ---- MPI ---- */
@@ -176,11 +177,12 @@ static void mpi_is_late(void *arg, int signal_number)
 {
 	struct muster_supervisor *s = arg;
 	double seconds = (muster_now_ms() - s->start_ms) / 1e3;
-	end_without_mpi(s, signal_number ? muster_asprintf("rank %d received %s after %.1f s, before MPI_Init returned",
-						   s->rank, muster_signals_name(signal_number), seconds)
-					 : muster_asprintf("MPI_Init did not return within %.0f s: a rank of this job "
-							   "never started, has died, or MPI failed on it",
-						   seconds));
+	end_without_mpi(s, signal_number
+				   ? muster_asprintf("rank %d received SIG%s after %.1f s, before MPI_Init returned",
+					     s->rank, sigabbrev_np(signal_number), seconds)
+				   : muster_asprintf("MPI_Init did not return within %.0f s: a rank of this job "
+						     "never started, has died, or MPI failed on it",
+					     seconds));
 }
 
 /* MPI_Init does not return when it fails: MPI calls exit. */

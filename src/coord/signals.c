@@ -25,17 +25,7 @@
 
 enum { ECHO_MS = 1000 }; /* a second signal within this time is the same request */
 
-static const struct {
-	int number;
-	const char *name;
-} signals[] = {
-	{ SIGTERM, "SIGTERM" },
-	{ SIGINT, "SIGINT" },
-	{ SIGHUP, "SIGHUP" },
-	{ SIGUSR1, "SIGUSR1" },
-	{ SIGUSR2, "SIGUSR2" },
-	{ SIGXCPU, "SIGXCPU" },
-};
+static const int signals[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU };
 
 static atomic_int first_signal; /* 0: none yet */
 static _Atomic double first_ms; /* when it came; 0: none yet */
@@ -70,11 +60,11 @@ void muster_signals_listen(void)
 	struct sigaction action = { .sa_handler = on_signal };
 	sem_init(&bell, 0, 0);
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) /* two of them do not run at once */
-		sigaddset(&action.sa_mask, signals[i].number);
+		sigaddset(&action.sa_mask, signals[i]);
 	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
 		struct sigaction before;
-		if (sigaction(signals[i].number, NULL, &before) == 0 && before.sa_handler != SIG_IGN)
-			sigaction(signals[i].number, &action, NULL);
+		if (sigaction(signals[i], NULL, &before) == 0 && before.sa_handler != SIG_IGN)
+			sigaction(signals[i], &action, NULL);
 	}
 }
 
@@ -83,14 +73,6 @@ int muster_signals_received(double *ret_ms)
 	if (ret_ms)
 		*ret_ms = atomic_load(&first_ms);
 	return atomic_load(&first_signal);
-}
-
-const char *muster_signals_name(int signal_number)
-{
-	for (size_t i = 0; i < sizeof signals / sizeof *signals; i++)
-		if (signals[i].number == signal_number)
-			return signals[i].name;
-	return "a signal";
 }
 
 static void *watch_over(void *unused)

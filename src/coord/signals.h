@@ -13,9 +13,6 @@ void muster_signals_listen(void);
 /* The first signal received, or 0; *ret_ms (may be NULL): when, by muster_now_ms. */
 int muster_signals_received(double *ret_ms);
 
-/* "SIGTERM" */
-const char *muster_signals_name(int signal_number);
-
 /* Until muster_signals_watch_end, a thread waits for a signal or for until_ms and then calls late(arg, signal or 0),
  * which must end the process. For the time of a call in which the main thread may hang. */
 void muster_signals_watch(double until_ms, void (*late)(void *arg, int signal_number), void *arg);

@@ -19,12 +19,6 @@ static double now(const struct muster_supervisor *s)
 	return muster_clock_now(s->clock);
 }
 
-static void tee(void *arg, const char *line, size_t length)
-{
-	struct muster_supervisor *s = arg;
-	muster_spool_line(s->spool, line, length, false);
-}
-
 void muster_supervisor_init(struct muster_supervisor *s)
 {
 	s->arena = muster_arena_new();
@@ -33,8 +27,6 @@ void muster_supervisor_init(struct muster_supervisor *s)
 	s->worker.deadlines = &s->deadlines;
 	s->worker.arena = s->arena;
 	s->worker.record = &s->record;
-	s->worker.tee = tee;
-	s->worker.tee_arg = s;
 	s->worker.rank = -1;
 }
 

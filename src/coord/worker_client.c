@@ -15,6 +15,7 @@
 #include "coord/worker_client.h"
 
 #include "json/scan.h"
+#include "spool/write.h"
 #include "util/log.h"
 
 #include <math.h>
@@ -150,12 +151,6 @@ static int read_line(struct muster_worker_client *client, const char *text, size
 	return rc;
 }
 
-static void tee(const struct muster_worker_client *client, const char *line, size_t length)
-{
-	if (client->tee)
-		client->tee(client->tee_arg, line, length);
-}
-
 /* Kept as bytes: rank 0 reads them. A line that is not JSON ends the worker here, where it can be replaced. */
 static int take_sample(struct muster_worker_client *client, const char *text, size_t length, struct muster_error *err)
 {
@@ -168,7 +163,7 @@ static int take_sample(struct muster_worker_client *client, const char *text, si
 	if (client->record->samples >= SAMPLES_MAX)
 		return muster_fail(err, MUSTER_EPROTOCOL, "more than %d samples", SAMPLES_MAX);
 	muster_record_add_sample(client->record, text, length);
-	tee(client, text, length);
+	muster_spool_line(client->spool, text, length, false);
 	return 0;
 }
 
@@ -194,7 +189,7 @@ static int take_line(struct muster_worker_client *client, const char *text, size
 	if (line.step) {
 		client->step = line.step;
 		muster_log_trace(client->rank, now(client) - client->born_ms, client->step);
-		tee(client, text, length);
+		muster_spool_line(client->spool, text, length, false);
 	}
 	return 0;
 }

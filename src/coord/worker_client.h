@@ -59,10 +59,8 @@ struct muster_worker_client {
 	const struct muster_deadlines *deadlines;
 	struct muster_arena *arena;   /* of all texts */
 	struct muster_record *record; /* for samples; NULL: dropped */
-	/* Called with each line that has a sample or a step; NULL. */
-	void (*tee)(void *arg, const char *line, size_t length);
-	void *tee_arg;
-	const char *node; /* for the log, as rank is; rank -1: not known yet */
+	struct muster_spool *spool;   /* takes each line that has a sample or a step; NULL: none */
+	const char *node;             /* for the log, as rank is; rank -1: not known yet */
 	int rank;
 	enum muster_worker_state state;
 	double born_ms; /* when the first worker was started */

@@ -11,17 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
-	int number;
-	const char *name;
-} known[] = {
-	{ SIGTERM, "SIGTERM" },
-	{ SIGINT, "SIGINT" },
-	{ SIGHUP, "SIGHUP" },
-	{ SIGUSR1, "SIGUSR1" },
-	{ SIGUSR2, "SIGUSR2" },
-	{ SIGXCPU, "SIGXCPU" },
-};
+static const int known[] = { SIGTERM, SIGINT, SIGHUP, SIGUSR1, SIGUSR2, SIGXCPU };
 
 TEST_EACH(the_first_signal_is_recorded_with_its_time, known)
 {
@@ -29,14 +19,13 @@ TEST_EACH(the_first_signal_is_recorded_with_its_time, known)
 	muster_signals_listen();
 	ck_assert_int_eq(muster_signals_received(&at_ms), 0);
 	ck_assert_double_eq(at_ms, 0);
-	raise(known[_i].number);
-	ck_assert_int_eq(muster_signals_received(&at_ms), known[_i].number);
+	raise(known[_i]);
+	ck_assert_int_eq(muster_signals_received(&at_ms), known[_i]);
 	ck_assert(at_ms >= before_ms && at_ms <= muster_now_ms());
-	ck_assert_str_eq(muster_signals_name(known[_i].number), known[_i].name);
 	double first_ms = at_ms;
 	raise(SIGINT); /* at once: the same request by another way */
 	raise(SIGTERM);
-	ck_assert_int_eq(muster_signals_received(&at_ms), known[_i].number);
+	ck_assert_int_eq(muster_signals_received(&at_ms), known[_i]);
 	ck_assert_double_eq(at_ms, first_ms);
 }
 
@@ -46,7 +35,6 @@ TEST(a_signal_that_is_ignored_stays_so)
 	muster_signals_listen();
 	raise(SIGHUP);
 	ck_assert_int_eq(muster_signals_received(NULL), 0);
-	ck_assert_str_eq(muster_signals_name(SIGWINCH), "a signal");
 }
 
 /* Expected to exit with MUSTER_EXIT_INCONCLUSIVE. */
