@@ -19,6 +19,7 @@
 #include "report/print_escaped.h"
 #include "util/array.h"
 #include "util/file.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -116,13 +117,6 @@ static bool is_directory(const char *path)
 	return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* Whether the name of a machine type can be the name of a file. The name comes from a report, so it must be no path. */
-static bool is_plain(const char *name)
-{
-	return *name && *name != '.' &&
-	       name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")] == '\0';
-}
-
 /* Write the overlay of the only machine type to the file, or one overlay for each type into the folder. Returns the
  * exit code; -1 with err when there is nothing to learn from, when a single file would have to hold several types, or
  * when no item has enough values. */
@@ -148,7 +142,7 @@ static int publish(const struct muster_lesson *lesson, struct muster_error *err)
 		refused += print_items(out, learning, at);
 		if (count_checks(learning, at) == 0)
 			continue;
-		if (many && !is_plain(at))
+		if (many && (*at == '.' || !muster_text_is_plain(at))) /* from a report: it must be no path */
 			return muster_fail(err, MUSTER_EUSAGE,
 				"the machine type \"%.80s\" is no name of a file: choose it with --sku, and give a "
 				"file as --output",

@@ -8,6 +8,7 @@
 #include "eval/select.h"
 #include "muster/report.h"
 #include "muster/run.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -16,10 +17,8 @@
  * be a name in the folder of expectation files, and never a path, so it has no "/" and does not end in ".json". */
 static bool is_plain_name(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-";
 	size_t length = strlen(name);
-	return length > 0 && length <= 100 && strspn(name, allowed) == length &&
-	       (length < 5 || strcmp(name + length - 5, ".json") != 0);
+	return muster_text_is_plain(name) && length <= 100 && (length < 5 || strcmp(name + length - 5, ".json") != 0);
 }
 
 /* Load the expectations without --sku: those of the machine type that the report was evaluated as; when that is

@@ -129,12 +129,12 @@ static int answer(const char *path, const struct muster_history_question *questi
 	enum muster_table_format format, int count, struct muster_arena *arena)
 {
 	struct muster_table table = { .arena = arena };
-	struct muster_history_size size;
+	int64_t simulated;
 	struct muster_history *history;
 	struct muster_error err;
 	if (muster_history_open(path, false, &history, &err) < 0)
 		return exit_of(&err);
-	int rc = muster_history_measure(history, &size, &err);
+	int rc = muster_history_simulated(history, &simulated, &err);
 	rc = rc < 0 ? rc : ask(history, question, &table, &err);
 	if (rc == 0) {
 		for (struct muster_table *each = &table; each; each = each->next)
@@ -142,9 +142,9 @@ static int answer(const char *path, const struct muster_history_question *questi
 		if (question->filter.simulated)
 			muster_table_note(
 				&table, "SIMULATED: results come from simulated hardware, not from real machines");
-		else if (size.simulated)
+		else if (simulated)
 			muster_table_note(&table, "%lld simulated run%s not included: see --simulated",
-				(long long)size.simulated, size.simulated == 1 ? " is" : "s are");
+				(long long)simulated, simulated == 1 ? " is" : "s are");
 		muster_table_print(&table, format, stdout);
 	}
 	muster_table_done(&table);

@@ -100,10 +100,7 @@ typedef int muster_history_verdict_fn(
 int muster_history_each_verdict(struct muster_history *history, const struct muster_history_filter *filter,
 	bool findings, muster_history_verdict_fn *visit, void *arg, struct muster_error *err);
 
-struct muster_history_size {
-	int64_t reports, simulated, nodes, bytes;
-	int64_t first, last; /* start of the oldest and newest report; NEVER when there is none */
-};
-int muster_history_measure(struct muster_history *history, struct muster_history_size *ret, struct muster_error *err);
+/* How many reports of simulated runs there are. */
+int muster_history_simulated(struct muster_history *history, int64_t *ret, struct muster_error *err);
 
 #endif

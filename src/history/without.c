@@ -38,7 +38,7 @@ int muster_history_each_verdict(struct muster_history *history, const struct mus
 	return muster_history_open(NULL, false, NULL, err);
 }
 
-int muster_history_measure(struct muster_history *history, struct muster_history_size *ret, struct muster_error *err)
+int muster_history_simulated(struct muster_history *history, int64_t *ret, struct muster_error *err)
 {
 	(void)history, (void)ret;
 	return muster_history_open(NULL, false, NULL, err);

@@ -19,6 +19,7 @@
 #include "muster/probe.h"
 #include "muster/run_data.h"
 #include "util/array.h"
+#include "util/text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -114,44 +115,16 @@ static bool is_told(const struct muster_comparison *to, size_t until, const stru
 	return false;
 }
 
-/* A check that is blocked on a node, or, with node NULL, by a finding about the whole job. */
-struct blocked {
-	const char *check, *node;
-};
-
-struct blocked_set {
-	struct blocked *items;
-	size_t count, room;
-};
-
-static int by_blocked(const void *a, const void *b)
+/* Whether the check of a finding that is gone is blocked on its node, or by a finding about the whole job. */
+static bool is_blocked(const struct muster_report *report, const struct muster_finding *gone)
 {
-	const struct blocked *x = a, *y = b;
-	int order = strcmp(x->check, y->check);
-	return order ? order : muster_text_order(x->node, y->node);
-}
-
-/* All checks that findings of the report block, for bsearch; the caller frees items. */
-static struct blocked_set sorted_blocked(const struct muster_report *report)
-{
-	struct blocked_set set = { 0 };
 	for (size_t i = 0; i < report->finding_count; i++) {
 		const struct muster_finding *finding = &report->findings[i];
-		for (size_t j = 0; j < finding->blocked_count; j++)
-			MUSTER_ARRAY_PUSH(set.items, set.count, set.room,
-				((struct blocked){ finding->blocked[j], finding->node }));
+		bool here = !finding->node || muster_text_order(finding->node, gone->node) == 0;
+		if (here && muster_text_among(gone->check, finding->blocked, finding->blocked_count))
+			return true;
 	}
-	if (set.count)
-		qsort(set.items, set.count, sizeof *set.items, by_blocked);
-	return set;
-}
-
-/* Whether the check of a finding that is gone is blocked on its node, or by a finding about the whole job. */
-static bool is_blocked(const struct blocked_set *set, const struct muster_finding *gone)
-{
-	const struct blocked here = { gone->check, gone->node }, job = { gone->check, NULL };
-	return set->count && (bsearch(&here, set->items, set->count, sizeof here, by_blocked) ||
-				     bsearch(&job, set->items, set->count, sizeof job, by_blocked));
+	return false;
 }
 
 /* Whether any rank of the run ran the probe, or should have run it. */
@@ -193,9 +166,9 @@ static bool is_noise(const struct muster_finding *finding)
 }
 
 /* Compare what the two runs find by one check at one place: the rules at the top of this file. before or after may be
- * NULL, not both. until: the number of changes of samples. blocked: of the run after. */
-static void compare_judgement(struct muster_match *m, size_t until, const struct muster_finding *before,
-	const struct muster_finding *after, const struct blocked_set *blocked)
+ * NULL, not both. until: the number of changes of samples. */
+static void compare_judgement(
+	struct muster_match *m, size_t until, const struct muster_finding *before, const struct muster_finding *after)
 {
 	const struct muster_finding *any = after ? after : before;
 	int was = weight(before), is = weight(after);
@@ -207,7 +180,7 @@ static void compare_judgement(struct muster_match *m, size_t until, const struct
 	enum muster_change_kind kind = is > was ? MUSTER_CHANGE_WORSE : MUSTER_CHANGE_BETTER;
 	if (is_told(m->to, until, any, kind))
 		return;
-	bool hidden = !after && is_blocked(blocked, before);
+	bool hidden = !after && is_blocked(m->after, before);
 	if (hidden || is_noise(worst) || !same_rule(m, any->check) ||
 		(is < was && after && after->status == MUSTER_INCONCLUSIVE))
 		kind = MUSTER_CHANGE_CHANGED;
@@ -235,16 +208,14 @@ void muster_compare_judgements(struct muster_match *m)
 {
 	size_t until = m->to->change_count;
 	struct findings before = sorted_findings(m->before, m->alias), after = sorted_findings(m->after, NULL);
-	struct blocked_set blocked = sorted_blocked(m->after);
 	for (size_t i = 0, j = 0; i < before.count || j < after.count;) {
 		const struct muster_finding *x = &before.items[i], *y = &after.items[j];
 		int order = i == before.count ? 1 : j == after.count ? -1 : by_place(x, y);
 		compare_judgement(m, until, order <= 0 ? x : counterpart(&after, &before, y),
-			order >= 0 ? y : counterpart(&before, &after, x), &blocked);
+			order >= 0 ? y : counterpart(&before, &after, x));
 		i += order <= 0;
 		j += order >= 0;
 	}
 	free(before.items);
 	free(after.items);
-	free(blocked.items);
 }

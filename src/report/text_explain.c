@@ -32,13 +32,6 @@ static char *id_of(const struct muster_finding *finding)
 		       : muster_strdup(finding->check);
 }
 
-/* Whether a shell takes it as one plain word: a report comes from outside, and people paste the command. */
-static bool is_word(const char *text)
-{
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	return *text && *text != '-' && strspn(text, allowed) == strlen(text);
-}
-
 /* "muster explain copy.h2d xid-79 --sku Standard_ND96asr_v4": nothing where nothing is wrong. */
 void muster_text_explain(const struct muster_text_page *page)
 {
@@ -49,12 +42,12 @@ void muster_text_explain(const struct muster_text_page *page)
 		if (report->findings[i].status == MUSTER_SKIP)
 			continue;
 		ids[count] = id_of(&report->findings[i]);
-		if (is_word(ids[count]) && !muster_text_among(ids[count], (const char *const *)ids, count))
+		if (muster_text_is_plain(ids[count]) && !muster_text_among(ids[count], (const char *const *)ids, count))
 			muster_list_add(&line, " ", "%s", ids[count++]);
 		else
 			free(ids[count]);
 	}
-	if (report->sku && is_word(report->sku) && strcmp(report->sku, "unknown") != 0)
+	if (report->sku && muster_text_is_plain(report->sku) && strcmp(report->sku, "unknown") != 0)
 		muster_list_add(&line, " ", "--sku %s", report->sku);
 	if (count > 0) /* the command stands whole on one line, to be copied; all of it is plain text */
 		fprintf(page->out, "\nwhat it means:\n  %s\n", line);

@@ -23,7 +23,6 @@
 #include "slurm/hostlist.h"
 #include "slurm/node_selection.h"
 #include "slurm/command.h"
-#include "util/array.h"
 #include "util/text.h"
 
 #include <stdlib.h>
@@ -278,17 +277,4 @@ const struct muster_finding **muster_findings_by_place(const struct muster_repor
 	free(entries);
 	*ret_count = count;
 	return sorted;
-}
-
-struct muster_finding_group *muster_finding_group_of(
-	struct muster_finding_groups *groups, const struct muster_finding *finding)
-{
-	for (size_t i = groups->count; i-- > 0;) {
-		struct muster_finding_group *group = &groups->items[i];
-		if (group->status == finding->status && strcmp(group->check, finding->check) == 0)
-			return group;
-	}
-	MUSTER_ARRAY_PUSH(groups->items, groups->count, groups->room,
-		((struct muster_finding_group){ .check = finding->check, .status = finding->status }));
-	return &groups->items[groups->count - 1];
 }

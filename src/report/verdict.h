@@ -40,20 +40,4 @@ size_t muster_report_recorded(const struct muster_report *report);
  * the worst first. malloc'd; the findings are the report's. */
 const struct muster_finding **muster_findings_by_place(const struct muster_report *report, size_t *ret_count);
 
-/* Findings of one check and status: how many a writer shows, and how many it only counts. */
-struct muster_finding_group {
-	const char *check;
-	enum muster_status status;
-	size_t shown, hidden;
-};
-
-struct muster_finding_groups {
-	struct muster_finding_group *items; /* malloc'd */
-	size_t count, room;
-};
-
-/* The group of a finding, which is made when there is none; good until the next call. */
-struct muster_finding_group *muster_finding_group_of(
-	struct muster_finding_groups *groups, const struct muster_finding *finding);
-
 #endif

@@ -15,6 +15,7 @@
 #include "slurm/command.h"
 
 #include "slurm/hostlist.h"
+#include "util/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,10 +58,8 @@ int muster_slurm_command_run(
 
 bool muster_slurm_name_is_plain(const char *name)
 {
-	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-	size_t length = strlen(name);
-	return length > 0 && length <= 255 && *name != '-' && strspn(name, allowed) == length &&
-	       strcasecmp(name, "ALL") != 0; /* for scontrol every node */
+	/* ALL is for scontrol every node */
+	return muster_text_is_plain(name) && strlen(name) <= 255 && strcasecmp(name, "ALL") != 0;
 }
 
 /* What follows the first occurrence of key, " State=" with its blank and its equals sign; NULL when there is none. The

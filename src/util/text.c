@@ -139,6 +139,12 @@ bool muster_text_among(const char *text, const char *const *texts, size_t count)
 	return false;
 }
 
+bool muster_text_is_plain(const char *text)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+	return *text && *text != '-' && text[strspn(text, allowed)] == '\0';
+}
+
 const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE])
 {
 	const unsigned char *byte = bytes;

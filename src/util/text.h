@@ -31,6 +31,10 @@ bool muster_text_ends_in(const char *text, const char *end);
 /* Whether a text is one of so many. */
 bool muster_text_among(const char *text, const char *const *texts, size_t count);
 
+/* Whether it is one or more letters, digits, '.', '_' and '-', and begins with no '-': a name from outside that is one
+ * word for a shell, no option and no path. */
+bool muster_text_is_plain(const char *text);
+
 /* A UUID as text, "01234567-89ab-cdef-0123-456789abcdef", of its 16 bytes. Returns out. */
 #define MUSTER_UUID_TEXT_SIZE 37
 const char *muster_uuid_text(const void *bytes, char out[MUSTER_UUID_TEXT_SIZE]);

@@ -218,31 +218,7 @@ void muster_history_close(struct muster_history *h)
 	free(h);
 }
 
-/* The nodes are counted by a step from each node to the next in the key of verdicts, since count(DISTINCT) would read
- * all rows. */
-int muster_history_measure(struct muster_history *h, struct muster_history_size *ret, struct muster_error *err)
+int muster_history_simulated(struct muster_history *h, int64_t *ret, struct muster_error *err)
 {
-	static const struct {
-		const char *sql;
-		size_t offset;
-		int64_t none;
-	} numbers[] = {
-		{ "SELECT count(*) FROM reports", offsetof(struct muster_history_size, reports), 0 },
-		{ "SELECT count(*) FROM reports WHERE flags & 1", offsetof(struct muster_history_size, simulated), 0 },
-		{ "WITH RECURSIVE each(node) AS (SELECT min(node) FROM verdicts UNION ALL SELECT (SELECT min(node) "
-		  "FROM verdicts WHERE node > each.node) FROM each WHERE node IS NOT NULL) SELECT count(node) FROM "
-		  "each",
-			offsetof(struct muster_history_size, nodes), 0 },
-		{ "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size",
-			offsetof(struct muster_history_size, bytes), 0 },
-		{ "SELECT min(started) FROM reports", offsetof(struct muster_history_size, first),
-			MUSTER_HISTORY_NEVER },
-		{ "SELECT max(started) FROM reports", offsetof(struct muster_history_size, last),
-			MUSTER_HISTORY_NEVER },
-	};
-	for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-		if (muster_history_number(h, numbers[i].sql, numbers[i].none,
-			    (int64_t *)(void *)((char *)ret + numbers[i].offset), err) < 0)
-			return -1;
-	return 0;
+	return muster_history_number(h, "SELECT count(*) FROM reports WHERE flags & 1", 0, ret, err);
 }

@@ -11,20 +11,15 @@
 #include "report/html/places.h"
 
 #include "muster/probe.h"
+#include "util/text.h"
 
 #include <string.h>
-
-/* Whether the id can be an anchor as it is. */
-static bool is_plain(const char *check)
-{
-	return *check && !check[strspn(check, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")];
-}
 
 /* The worst kind of the check; NULL: the page does not explain it. */
 static const struct muster_kind *kind_of(const struct muster_html *page, const char *check)
 {
 	const struct muster_kinds *kinds = &page->places->kinds;
-	for (size_t i = 0; i < kinds->count && is_plain(check); i++)
+	for (size_t i = 0; i < kinds->count && muster_text_is_plain(check); i++)
 		if (strcmp(kinds->items[i].check, check) == 0)
 			return &kinds->items[i];
 	return NULL;

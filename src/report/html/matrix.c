@@ -76,12 +76,6 @@ static double number_of(const struct muster_sample *sample)
 	return sample->value.type == MUSTER_NUMBER && sample->value.number > 0 ? sample->value.number : 0;
 }
 
-static const char *label_of(const struct muster_sample *sample, const char *key)
-{
-	const char *label = muster_label_string(sample->labels, sample->label_count, key);
-	return label ? label : "";
-}
-
 /* The limit of an exchange; NULL when none is known. */
 static const struct muster_sample *limit_of(const struct muster_rank *rank, const struct muster_sample *exchange)
 {
@@ -104,8 +98,8 @@ static size_t place_of(const struct muster_node *node, const char *gpu)
 static size_t column_of(
 	struct matrix *m, const struct muster_node *node, size_t place, const struct muster_sample *exchange)
 {
-	bool rail = strcmp(label_of(exchange, "kind"), "rail") == 0;
-	size_t other = rail ? place : place_of(node, label_of(exchange, "peer_gpu"));
+	bool rail = strcmp(muster_sample_label_text(exchange, "kind"), "rail") == 0;
+	size_t other = rail ? place : place_of(node, muster_sample_label_text(exchange, "peer_gpu"));
 	struct column wanted = { place < other ? place : other, place < other ? other : place };
 	if (rail != m->rails || other == SIZE_MAX)
 		return SIZE_MAX;
@@ -239,8 +233,8 @@ static void put_title(const struct matrix *m, const struct cell *cell)
 	char value[32], text[MUSTER_SHARE_TEXT_MAX];
 	muster_share_add(&share, number_of(cell->sample), limit);
 	muster_share_text(&share, "GB/s", true, text);
-	const char *peer = label_of(cell->sample, "peer_node");
-	char *gpu = muster_html_gpu_text(m->page, peer, label_of(cell->sample, "peer_gpu"));
+	const char *peer = muster_sample_label_text(cell->sample, "peer_node");
+	char *gpu = muster_html_gpu_text(m->page, peer, muster_sample_label_text(cell->sample, "peer_gpu"));
 	muster_html_print(m->page, "rank %d with %s of %s: %s GB/s%s%s, %.0f %% of the median", cell->rank->rank, gpu,
 		peer, muster_html_gbps(number_of(cell->sample), value), *text ? ", " : "", text, 100 * cell->relative);
 	free(gpu);
